@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message", "picture"})  # anchor types
-_MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archive html".split())  # file types
+_OWN_PARTS = frozenset(
+    {"page", "slide", "row", "chapter", "cell", "message", "picture", "event"}
+)  # anchor types
+_MADE_TEXT = frozenset(
+    "pdf word slides sheet ebook mail notebook picture archive html calendar".split()
+)  # file types
 
 
 def anchor_in_words(file_type: str, anchor_type: str, anchor_ref: str) -> str | None:

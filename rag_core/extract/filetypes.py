@@ -17,7 +17,7 @@ from typing import Protocol
 from rag_core.extensions import Extension, catalogue
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 13
+EXTRACTOR_VERSION = 14
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 UNFINISHED = 0
@@ -149,6 +149,7 @@ _MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
 _MODULE_BY_TYPE = {
     **{name: name for name in ("pdf", "word", "slides", "mail", "notebook", "archive")},
     "sheet": "sheets",
+    "calendar": "calendars",
     "ebook": "epub",
     "picture": "pictures",
     "html": "plain",  # the parser of libxml2 is quadratic in the attributes of a tag

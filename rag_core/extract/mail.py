@@ -1,4 +1,4 @@
-"""Mail (EML, MBOX) → headers, body and attachments of each message."""
+"""Mail (EML, EMLX) → headers, body and attachments of a message; of a mailbox (MBOX) of each."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from email import message_from_bytes, policy
-from email.message import EmailMessage, MIMEPart
+from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
-from rag_core.extract import binary, readers, webpage
+from rag_core.extract import binary, readers
 from rag_core.extract.building import Builder, damaged, one_line
+from rag_core.extract.mail_parts import Attachment, bytes_of, content_of
 from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 _FIELDS = {"from": "From", "to": "To"}
 _DEEPEST = 3
 _MBOX_LINE = re.compile(rb"^From [^\n]*\n", re.M)
-_OUR_TEXT = ("text/plain", "text/html")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
@@ -54,78 +54,43 @@ def _messages(mailbox: bytes) -> Iterator[bytes]:
 
 
 def _add_message(builder: Builder, message: EmailMessage, depth: int = 0) -> list[str]:
-    """Add a message with its attachments. Returns the parts that could not be read."""
+    """Add a message with its attachments. Returns what could not be read, a sentence each."""
     lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
     builder.add("\n".join(lines))
-    attached: list[tuple[str, MIMEPart]] = []
-    texts: list[MIMEPart] = []
-    for part in _parts(message):
-        kind = part.get_content_type()
-        name = one_line(str(part.get_filename("") or ""))
-        is_body = kind in _OUR_TEXT and part.get_content_disposition() != "attachment"
-        if is_body or (not name and part.get_content_maintype() == "text"):
-            texts.append(part)
-        elif name or kind == "message/rfc822":
-            attached.append((name, part))
-    builder.add(_body(texts))
-    unread = []
-    for name, part in attached:
+    content = content_of(message)
+    for text in content.texts:
+        builder.add(text)
+    unread = content.unread
+    for attachment in content.attached:
         try:
-            _add_attachment(builder, name, part, depth)
+            unread += _add_attachment(builder, attachment, depth)
         except Exception as error:  # whatever its parser raises, the mail is read
-            builder.begin("attachment", name)
-            builder.add(name)
+            builder.begin("attachment", attachment.name)
+            builder.add(attachment.name)
             if not isinstance(error, NotText):
-                unread.append(f"The attachment {name!r} cannot be read.")
+                unread.append(f"The attachment {attachment.name!r} cannot be read.")
     return unread
 
 
-def _body(parts: list[MIMEPart]) -> str:
-    """What a message says: its plain text, else its HTML, else text of other kinds."""
-    by_kind: dict[str, list[str]] = {"text/plain": [], "text/html": [], "": []}
-    for part in parts:
-        kind = part.get_content_type()
-        by_kind[kind if kind in _OUR_TEXT else ""].append(_decoded(part))
-    pages = map(webpage.visible_page, by_kind["text/html"])
-    by_kind["text/html"] = ["\n".join(text for _, text in page.blocks) for page in pages]
-    return next(filter(str.strip, map("\n\n".join, by_kind.values())), "")
-
-
-def _parts(message: MIMEPart) -> Iterator[MIMEPart]:
-    """The parts of a message that are not made of others; an attached message is one."""
-    if message.get_content_maintype() != "multipart":
-        yield message
-        return
-    for part in message.iter_parts():
-        yield from _parts(part)
-
-
-def _add_attachment(builder: Builder, name: str, part: MIMEPart, depth: int) -> None:
-    """Add an attachment as its own reader reads it. Raises ExtractError."""
+def _add_attachment(builder: Builder, attachment: Attachment, depth: int) -> list[str]:
+    """Add an attachment as its own reader reads it. Returns what could not be read in it. Raises
+    ExtractError."""
+    name, part = attachment.name, attachment.part
     if part.get_content_type() == "message/rfc822":
         inner = part.get_content()
         subject = _header(inner, "Subject") or name
         builder.begin("attachment", subject, subject)
         if depth < _DEEPEST:
-            _add_message(builder, inner, depth + 1)
-        return
-    found = readers.read(_bytes(part), PurePosixPath(name))
+            return _add_message(builder, inner, depth + 1)
+        builder.add(subject)
+        return [f"The message {subject!r} is in too many others and is not read."]
+    found = readers.read(bytes_of(part), PurePosixPath(name))
     builder.private = builder.private or found.private
     for segment in found.segments:
         place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
         builder.begin("attachment", " › ".join(filter(None, (name, place))), name, *segment.heading_path)
         builder.add(found.text[segment.start : segment.end])
-
-
-def _decoded(part: MIMEPart) -> str:
-    with suppress(LookupError):  # an unknown charset
-        return _bytes(part).decode(part.get_content_charset("utf-8"), "replace")
-    return _bytes(part).decode("utf-8", "replace")
-
-
-def _bytes(part: MIMEPart) -> bytes:
-    data = part.get_payload(decode=True)
-    return data if isinstance(data, bytes) else b""
+    return list(found.warnings)
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -228,7 +228,8 @@ def test_of_a_mail_without_plain_text_or_html_other_text_is_read() -> None:
         + invitation
         + b"\n--x--\n"
     )
-    assert read(both, "b.eml").text == "Come"
+    assert read(both, "b.eml").text.startswith("Come")
+    assert PHRASE in read(both, "b.eml").text, "an invitation is no version of the text"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,139 @@
+"""Calendars (ICS, VCS) → each event with its title, day, time, place and description. Read with icalendar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Any
+
+from icalendar import Component
+
+from rag_core.extract import binary, content_lines, encoding
+from rag_core.extract.building import Builder, damaged, one_line
+from rag_core.types import Extracted
+
+_ENTRY = re.compile(r"^BEGIN:(VEVENT|VTODO|VJOURNAL)[ \t]*$.*?^END:\1[ \t]*$", re.M | re.S | re.I)
+_NAME = re.compile(r"^(?:X-WR-CALNAME|NAME)(?:;[^:\n]*)?:(.+)$", re.M)
+_TEXTS = {
+    "LOCATION": "Where: ",
+    "DESCRIPTION": "",
+    "COMMENT": "",
+    "CONTACT": "Contact: ",
+    "CATEGORIES": "Categories: ",
+    "STATUS": "Status: ",
+    "URL": "",
+    "ATTACH": "",
+}
+"""Properties that are shown, in this order, each with the words before it."""
+
+_PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The calendar in ``data``, a part for each event, task and journal entry."""
+    if binary.signature(data):
+        raise damaged(path, data)
+    try:
+        text = content_lines.unfolded(encoding.decode(data).text)
+    except (encoding.BinaryError, UnicodeDecodeError):
+        raise damaged(path, data) from None
+    builder, warnings = Builder(), list[str]()
+    entries = [match[0] for match in _ENTRY.finditer(text)]
+    titles = [_add_entry(builder, entry, warnings) for entry in entries]
+    if not entries:  # what is no calendar is read as it is
+        builder.begin("text", "")
+        builder.add(text)
+    named = _NAME.search(text)
+    title = content_lines.shown(named[1]) if named else titles[0] if len(titles) == 1 else ""
+    return builder.document("calendar", path.name, title, warnings=warnings)
+
+
+def _add_entry(builder: Builder, entry: str, warnings: list[str]) -> str:
+    """Add an event. Returns its title."""
+    try:
+        event = Component.from_ical(entry)
+    except ValueError:  # one damaged event costs itself
+        builder.begin("event", "")
+        builder.add(content_lines.shown(entry))
+        warnings.append("An event is damaged; its lines are found as they are in the file.")
+        return ""
+    damaged_lines = dict.fromkeys(name for name, _ in event.errors if name)
+    as_written = [f"{name}: {event.pop(name)}" for name in damaged_lines if name in event]
+    title = one_line(_values(event, "SUMMARY"))
+    when = _when(event)
+    builder.begin("event", " ".join(filter(None, (title, when))), title)
+    builder.add("\n".join(filter(None, (title, *_lines(event, when), *as_written))))
+    warnings += [f"The line {name} of the event {title!r} cannot be read." for name in damaged_lines]
+    return title
+
+
+def _lines(event: Any, when: str) -> Iterator[str]:
+    if when:
+        yield f"When: {when}"
+    rule = event.get("RRULE")
+    if rule:
+        yield f"Repeats: {' '.join(str(value).lower() for value in rule.get('FREQ', []))}"
+    for name, before in _TEXTS.items():
+        if value := _values(event, name):
+            yield before + value
+    for name, before in _PEOPLE.items():
+        if people := ", ".join(map(_person, _all(event, name))):
+            yield before + people
+
+
+def _all(event: Any, name: str) -> list[Any]:
+    """All values of a property."""
+    value = event.get(name, [])
+    return value if isinstance(value, list) else [value]
+
+
+def _values(event: Any, name: str) -> str:
+    values = [each for value in _all(event, name) for each in getattr(value, "cats", [value])]
+    return ", ".join(str(value).strip() for value in values if isinstance(value, str))
+
+
+def _person(value: Any) -> str:
+    """``Ada <ada@example.org>`` of an attendee."""
+    address = re.sub(r"^mailto:", "", str(value), flags=re.I)
+    name = str(value.params.get("CN", "")).strip()
+    return f"{name} <{address}>" if name and name != address else address
+
+
+def _when(event: Any) -> str:
+    """The day and time of an event as it is written in the file, with its time zone."""
+    start, end = (getattr(event.get(name), "dt", None) for name in ("DTSTART", "DTEND"))
+    due = getattr(event.get("DUE"), "dt", None)
+    lasts = getattr(event.get("DURATION"), "dt", None)
+    if not isinstance(start, date):
+        return f"due {_moment(due)}" if isinstance(due, date) else ""
+    if isinstance(lasts, timedelta) and end is None:
+        end = start + lasts
+    if isinstance(end, date) and not isinstance(end, datetime):
+        end -= timedelta(1)  # the day after the last is written
+    zone = _zone(event.get("DTSTART"))
+    parts = [_moment(start)]
+    if isinstance(end, date) and end != start and type(end) is type(start):
+        parts.append(_clock(end) if _day(end) == _day(start) else _moment(end))
+    due_then = f", due {_moment(due)}" if isinstance(due, date) else ""
+    return " to ".join(parts) + (f" ({zone})" if zone else "") + due_then
+
+
+def _moment(moment: date) -> str:
+    """``Friday, 11 December 2026, 09:30``."""
+    return f"{_day(moment)}, {_clock(moment)}" if isinstance(moment, datetime) else _day(moment)
+
+
+def _day(moment: date) -> str:
+    return f"{moment:%A}, {moment.day} {moment:%B} {moment.year}"
+
+
+def _clock(moment: date) -> str:
+    return f"{moment:%H:%M}"
+
+
+def _zone(value: Any) -> str:
+    if not isinstance(value.dt, datetime):
+        return ""
+    return str(value.params.get("TZID", "")) or ("UTC" if value.dt.tzinfo else "")

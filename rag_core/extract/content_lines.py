@@ -1,0 +1,46 @@
+"""The lines of calendars and contacts (RFC 5545, RFC 6350, vCard 2.1): unfolded, without quoted-printable,
+values as they are shown."""
+
+from __future__ import annotations
+
+import quopri
+import re
+from contextlib import suppress
+
+_FOLD = re.compile(r"\n[ \t]")
+_CHARSET = re.compile(r"(?i)CHARSET=\"?([^;:\"]+)")
+_ESCAPED = re.compile(r"\\(.)", re.S)
+_PRINTABLE = "QUOTED-PRINTABLE"
+
+
+def unfolded(text: str) -> str:
+    """``text`` with each property in one line, and none in quoted-printable."""
+    lines = iter(_FOLD.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n"))
+    found: list[str] = []
+    for line in lines:
+        parameters, _, value = line.partition(":")
+        if _PRINTABLE not in parameters.upper():
+            found.append(line)
+            continue
+        pieces = [value]
+        while pieces[-1].endswith("=") and (following := next(lines, None)) is not None:
+            pieces.append(following)
+        found.append(_decoded(parameters, "\n".join(pieces)))
+    return "\n".join(found)
+
+
+def _decoded(parameters: str, quoted: str) -> str:
+    """A property whose value was in quoted-printable."""
+    declared = _CHARSET.search(parameters)
+    data = quopri.decodestring(quoted.encode("utf-8", "replace"))
+    value = data.decode("utf-8", "replace")
+    with suppress(LookupError, UnicodeError):
+        value = data.decode(declared[1] if declared else "utf-8")
+    kept = [part for part in parameters.split(";") if _PRINTABLE not in part.upper()]
+    name = ";".join(part for part in kept if not _CHARSET.match(part))
+    return f"{name}:" + value.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\\n")
+
+
+def shown(value: str) -> str:
+    """A value without its escapes."""
+    return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)

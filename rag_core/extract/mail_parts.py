@@ -1,0 +1,149 @@
+"""The parts of a message → what a mail program shows of them: texts in order, and attachments.
+
+Of an *alternative* one version is taken; of all other multiparts each part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.message import MIMEPart
+
+from rag_core.extract import encoding, webpage
+from rag_core.extract.building import one_line
+
+_HELD = 0.8
+"""The share of the words of a page that its plain version must hold; else it is a stub."""
+_WORD = re.compile(r"\w+")
+
+_NAME_BY_KIND = {
+    "text/calendar": "invitation.ics",
+    "text/vcard": "contact.vcf",
+    "text/x-vcard": "contact.vcf",
+    "text/rtf": "text.rtf",
+    "application/rtf": "text.rtf",
+    "application/pdf": "attachment.pdf",
+    "application/ms-tnef": "winmail.dat",
+}
+"""How a part is called that has no name of its own, so that the reader of its format reads it."""
+
+_ALWAYS_ATTACHED = frozenset({"text/calendar", "text/vcard", "text/x-vcard", "text/rtf"})
+_SIGNATURES = frozenset(
+    {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
+)
+_SEALED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"})
+_TNEF = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
+_SENTENCE_SEALED = "Its text is encrypted, or signed in a form that is not read."
+_SENTENCE_TNEF = (
+    "'winmail.dat' is in a format of Outlook that is not read; ask the sender for HTML or plain text."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A part with the name under which it is shown."""
+
+    name: str
+    part: MIMEPart
+
+
+@dataclass(slots=True)
+class Content:
+    """What is shown of a part and of those in it."""
+
+    texts: list[str] = field(default_factory=list)
+    attached: list[Attachment] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  #: What is not read, a sentence each.
+    kinds: set[str] = field(default_factory=set)  #: The content types of its texts.
+
+    def add(self, other: Content, *, with_texts: bool = True) -> None:
+        """Add what is shown after it; without its texts, what is attached to another version."""
+        if with_texts:
+            self.texts += other.texts
+            self.kinds |= other.kinds
+        self.attached += other.attached
+        self.unread += other.unread
+
+
+def content_of(part: MIMEPart) -> Content:
+    """What is shown of a part."""
+    kind = part.get_content_type()
+    name = one_line(str(part.get_filename("") or ""))
+    if kind in _SIGNATURES:
+        return Content()
+    if kind in _SEALED:
+        return Content(unread=[_SENTENCE_SEALED])
+    if kind in _TNEF or name.lower() == "winmail.dat":
+        return Content([name], unread=[_SENTENCE_TNEF]) if name else Content(unread=[_SENTENCE_TNEF])
+    if part.get_content_maintype() == "multipart" and part.is_multipart():
+        contents = [content_of(inner) for inner in part.iter_parts()]
+        return _one_version(contents) if kind == "multipart/alternative" else _all_of(contents)
+    return _leaf(part, kind, name)
+
+
+def _all_of(contents: Iterable[Content]) -> Content:
+    whole = Content()
+    for content in contents:
+        whole.add(content)
+    return whole
+
+
+def _one_version(versions: list[Content]) -> Content:
+    """Of several versions of one text the best, with the attachments of all."""
+    with_words = [version for version in versions if any(map(str.strip, version.texts))]
+    pages = [version for version in with_words if "text/html" in version.kinds]
+    plain = [version for version in with_words if version.kinds == {"text/plain"}]
+    if pages and plain:
+        best = plain[0] if _holds(plain[0], pages[-1]) else pages[-1]
+    else:
+        best = next(iter(pages[-1:] or plain or with_words), Content())
+    whole = Content()
+    for version in versions:
+        whole.add(version, with_texts=version is best)
+    return whole
+
+
+def _holds(plain: Content, page: Content) -> bool:
+    """Whether a plain version says what the page says."""
+    words = set(_WORD.findall("\n".join(page.texts).casefold()))
+    held = words & set(_WORD.findall("\n".join(plain.texts).casefold()))
+    return len(held) >= _HELD * len(words)
+
+
+def _leaf(part: MIMEPart, kind: str, name: str) -> Content:
+    """What is shown of a part that has no others in it, or of a message in a message."""
+    is_text = part.get_content_maintype() in ("text", "multipart") and kind not in _ALWAYS_ATTACHED
+    if kind == "message/delivery-status":
+        return Content(["\n".join(map(str, part.walk()))], kinds={kind})
+    if is_text and not name and part.get_content_disposition() != "attachment":
+        text = _decoded(part)
+        if kind == "text/html":
+            text = "\n".join(block for _, block in webpage.visible_page(text).blocks)
+        return Content([text], kinds={kind})
+    name = name or _NAME_BY_KIND.get(kind, "attachment.txt" if is_text else "")
+    return Content(attached=[Attachment(name, part)] if name or kind == "message/rfc822" else [])
+
+
+def bytes_of(part: MIMEPart) -> bytes:
+    """The bytes of a part; of text in UTF-8, if it is in the charset that it declares."""
+    if part.get_content_maintype() == "text" and part.get_content_charset():
+        with suppress(LookupError, UnicodeError):
+            return _raw(part).decode(part.get_content_charset("utf-8")).encode()
+    return _raw(part)
+
+
+def _decoded(part: MIMEPart) -> str:
+    """The text of a part, by the charset that it declares; where that is wrong, as a file's."""
+    data = _raw(part)
+    with suppress(LookupError, UnicodeError):
+        return data.decode(part.get_content_charset("utf-8"))
+    with suppress(encoding.BinaryError, UnicodeError):
+        return encoding.decode(data).text
+    return data.decode("utf-8", "replace")
+
+
+def _raw(part: MIMEPart) -> bytes:
+    data = part.get_payload(decode=True)
+    return data if isinstance(data, bytes) else str(part.get_payload()).encode("utf-8", "surrogateescape")

@@ -1,0 +1,134 @@
+"""What a mail program shows of a message is found, whatever tree its parts make."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tests.extract.test_readers import place_of, read
+
+SENTENCES = {
+    "English": "The dress rehearsal is in the old chapel",
+    "Deutsch": "Die Generalprobe ist in der Jägerkapelle",
+    "русский": "Генеральная репетиция будет в часовне",
+    "日本語": "総練習は礼拝堂で行います",
+}
+LENGTHS = {"short": 1, "long": 80}
+
+
+def leaf(kind: str, text: str, *headers: str) -> str:
+    return "\n".join([f"Content-Type: {kind}; charset=utf-8", *headers, "", text])
+
+
+def tree(kind: str, *parts: str) -> str:
+    """A multipart with a boundary of its own."""
+    mark = f"=={abs(hash((kind, parts)))}"
+    inside = "\n".join(f"--{mark}\n{part}" for part in parts)
+    return f'Content-Type: multipart/{kind}; boundary="{mark}"\n\n{inside}\n--{mark}--\n'
+
+
+def message(body: str, subject: str = "Plan") -> bytes:
+    return f"From: Ada <ada@example.org>\nSubject: {subject}\nMIME-Version: 1.0\n{body}".encode()
+
+
+def html(text: str) -> str:
+    return leaf("text/html", f"<html><body><p>{text}</p></body></html>")
+
+
+FOOTER = leaf("text/plain", "____\nchoir mailing list", "Content-Disposition: inline")
+INVITATION = leaf(
+    "text/calendar",
+    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260312T130000Z\nSUMMARY:Planning\nLOCATION:{}\nEND:VEVENT\n"
+    "END:VCALENDAR",
+)
+STUB = leaf("text/plain", "Your program cannot show this message.")
+PNG = "Content-Type: image/png\nContent-ID: <a>\n\nx"
+TREES = {
+    "footer after HTML": lambda text: tree("mixed", html(text), FOOTER),
+    "footer after plain text": lambda text: tree("mixed", leaf("text/plain", text), FOOTER),
+    "the last of three texts": lambda text: tree("mixed", FOOTER, html("Hello"), leaf("text/plain", text)),
+    "inline HTML after text": lambda text: tree(
+        "mixed", leaf("text/plain", "See the picture"), PNG, html(text)
+    ),
+    "a plain stub": lambda text: tree("alternative", STUB, html(text)),
+    "a page with pictures": lambda text: tree("alternative", STUB, tree("related", html(text), PNG)),
+    "a page between texts": lambda text: tree(
+        "alternative", STUB, tree("mixed", html("First"), PNG, html(text))
+    ),
+    "signed": lambda text: tree("signed", tree("mixed", leaf("text/plain", text), FOOTER), "\nx"),
+    "alternatives in mixed": lambda text: tree("mixed", tree("alternative", STUB, html(text)), FOOTER),
+    "an invitation beside a text": lambda text: tree("alternative", STUB, INVITATION.format(text)),
+    "an invitation alone": lambda text: INVITATION.format(text),
+    "a forwarded message": lambda text: tree(
+        "mixed", FOOTER, "Content-Type: message/rfc822\n\n" + message(html(text)).decode()
+    ),
+    "a digest": lambda text: tree("digest", "\nSubject: One\n\nHi", f"\nSubject: Two\n\n{text}"),
+    "a text with a name": lambda text: tree(
+        "mixed", FOOTER, leaf("text/plain", text, 'Content-Disposition: inline; filename="notes"')
+    ),
+    "a page attached": lambda text: tree(
+        "mixed", FOOTER, leaf("text/html", text, 'Content-Disposition: attachment; filename="t.html"')
+    ),
+    "no boundary": lambda text: f"Content-Type: multipart/mixed\n\n{text}",
+}
+
+
+@pytest.mark.parametrize(("kind", "language", "length"), list(product(TREES, SENTENCES, LENGTHS)))
+def test_every_text_of_a_message_is_found(kind: str, language: str, length: str) -> None:
+    found = read(message(TREES[kind]("X" * 9)), "a.eml").text
+    assert "X" * 9 in found
+    text = " ".join([SENTENCES[language]] * LENGTHS[length])
+    assert text in " ".join(read(message(TREES[kind](text)), "a.eml").text.split())
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_of_two_versions_of_a_text_one_is_kept(language: str) -> None:
+    text = SENTENCES[language]
+    found = read(message(tree("alternative", leaf("text/plain", text), html(f"<b>{text}</b>"))), "a.eml")
+    assert found.text.count(text) == 1
+    assert found.warnings == ()
+
+
+def test_attachments_of_every_version_are_kept() -> None:
+    attached = leaf("text/plain", "the ferry", 'Content-Disposition: attachment; filename="t.txt"')
+    body = tree("alternative", tree("mixed", leaf("text/plain", "Hello"), attached), html("Hello you there"))
+    assert place_of(read(message(body), "a.eml"), "the ferry")[:2] == ("attachment", "t.txt")
+
+
+def test_an_invitation_says_what_when_and_where() -> None:
+    found = read(message(tree("mixed", FOOTER, INVITATION.format("Room 7"))), "a.eml")
+    when = "Thursday, 12 March 2026, 13:00 (UTC)"
+    assert f"Planning\nWhen: {when}\nWhere: Room 7" in found.text
+    assert place_of(found, "Room 7")[1] == f"invitation.ics › event Planning {when}"
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "utf-8", "us-ascii", "no-such-charset"])
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", "text/csv"])
+def test_a_wrong_charset_costs_no_letter(charset: str, kind: str) -> None:
+    encoded = "latin-1" if charset == "iso-8859-1" else "utf-8"
+    data = message("").rstrip() + f"\nContent-Type: {kind}; charset={charset}\n\nJägerhütte".encode(encoded)
+    assert "Jägerhütte" in read(data, "a.eml").text
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ('Content-Type: application/ms-tnef; name="winmail.dat"\n\nx', "format of Outlook"),
+        ("Content-Type: application/vnd.ms-tnef\n\nx", "format of Outlook"),
+        ('Content-Type: application/octet-stream; name="WINMAIL.DAT"\n\nx', "format of Outlook"),
+        ('Content-Type: application/pkcs7-mime; name="smime.p7m"\n\nx', "encrypted"),
+        (tree("encrypted", "Content-Type: application/pgp-encrypted\n\nVersion: 1", "\nx"), "encrypted"),
+    ],
+)
+def test_what_is_not_read_says_so(part: str, sentence: str) -> None:
+    found = read(message(tree("mixed", FOOTER, part)), "a.eml")
+    assert "choir mailing list" in found.text
+    assert [sentence in warning for warning in found.warnings] == [True]
+
+
+def test_a_message_in_very_many_others_says_that_it_is_not_read() -> None:
+    inner = "Content-Type: text/plain\n\nDeep"
+    for number in range(6):
+        inner = f"Content-Type: message/rfc822\n\nSubject: Level {number}\nMIME-Version: 1.0\n{inner}"
+    assert "not read" in read(message(inner), "a.eml").warnings[0]
