@@ -88,7 +88,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "slides": ".pptx .pptm .odp",
     "sheet": ".xlsx .xlsm .xlsb .xls .ods",
     "ebook": ".epub",
-    "mail": ".eml .mbox",
+    "mail": ".eml .emlx .mbox",
     "notebook": ".ipynb",
     "picture": ".png .jpg .jpeg .webp .gif .tif .tiff .bmp .heic .heif",
     "archive": ".zip",
