@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 _OWN_PARTS = frozenset(
-    {"page", "slide", "row", "chapter", "cell", "message", "picture", "event"}
+    {"page", "slide", "row", "chapter", "cell", "message", "picture", "event", "contact"}
 )  # anchor types
 _MADE_TEXT = frozenset(
-    "pdf word slides sheet ebook mail notebook picture archive html calendar".split()
+    "pdf word slides sheet ebook mail notebook picture archive html calendar contacts".split()
 )  # file types
 
 

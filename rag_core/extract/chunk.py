@@ -43,7 +43,9 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
 RECORD = 2
 """A record of JSON Lines, such as a message, is cut only if it is longer than this multiple of a passage."""
 
-_APART = frozenset({"page", "slide", "row", "chapter", "message", "attachment", "picture", "event"})
+_APART = frozenset(
+    {"page", "slide", "row", "chapter", "message", "attachment", "picture", "event", "contact"}
+)
 SMALL = 50
 """A section of fewer characters joins the next."""
 

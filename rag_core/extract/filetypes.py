@@ -150,6 +150,7 @@ _MODULE_BY_TYPE = {
     **{name: name for name in ("pdf", "word", "slides", "mail", "notebook", "archive")},
     "sheet": "sheets",
     "calendar": "calendars",
+    "contacts": "contacts",
     "ebook": "epub",
     "picture": "pictures",
     "html": "plain",  # the parser of libxml2 is quadratic in the attributes of a tag

@@ -18,7 +18,7 @@ TYPES: Final = frozenset(
     "python typescript javascript kotlin scala groovy rust yaml json sql ini css c cpp csharp ruby php perl"
     " haskell elixir erlang clojure julia ocaml fsharp lisp powershell batch cobol solidity protobuf graphql"
     " latex diff makefile cmake dart go java lua nim nix r swift toml vue xml csv tsv svelte dockerfile zig"
-    " shell terraform visualbasic bibtex contacts subtitles".split()
+    " shell terraform visualbasic bibtex subtitles".split()
 )
 """The types of files that are read as code."""
 
