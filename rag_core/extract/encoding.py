@@ -1,11 +1,12 @@
-"""Bytes → text. UTF-8 first, then what the bytes themselves prove, then a stated guess."""
+"""Bytes → text: what the file declares, UTF-8, then a stated guess (chardet)."""
 
 from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -14,21 +15,65 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_DECLARED = re.compile(rb"coding[:=][ \t]*([-\w.]+)|charset=[\"']?([-\w.]+)|\bencoding=[\"']([-\w.]+)")
-_DECLARING_TYPES = {"python": 2, "ruby": 2, "html": 40, "xml": 1}
-"""File type → how many of its first lines may name an encoding (PEP 263, HTML meta, XML declaration)."""
+_DECLARED = re.compile(
+    rb"coding[:=][ \t]*([-\w.]+)|charset=\s*[\"']?([-\w.]+)|\bencoding=\s*[\"']([-\w.]+)"
+    rb"|@charset[ \t]+[\"']([-\w.]+)|\\usepackage\[([-\w]+)\]\{inputenc\}",
+    re.I,
+)
+_DECLARING_LINES = {"html": 40, "xml": 1, "latex": 80}
+"""File type → how many of its first lines may name an encoding (HTML meta, XML declaration, inputenc)."""
+
+_OTHER_LINES = 2
+"""The same for all other types (PEP 263, Emacs)."""
+
+_DECLARING_BEGINNINGS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html"}
+"""The beginning of a file, in small letters → the file type that it has, whatever its name says."""
 
 _NOT_DECLARABLE = frozenset(
     {"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7", "utf-16", "utf-32"}
 )
 """Codecs that no file is in, that make lone surrogates, or that can take forever."""
 
+_NAMES = {"x-sjis": "cp932", "iso-8859-8-i": "iso8859-8", "ansinew": "cp1252", "applemac": "mac-roman"}
+"""What files call an encoding → its codec in Python, where Python has another name for it."""
+
+_SUPERSETS = {
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+}
+"""Codec → the larger one that browsers read it with."""
+
+_GUESSED = (
+    "cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp874 koi8-r koi8-u"
+    " iso8859-1 iso8859-2 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-13 iso8859-15 tis-620"
+    " cp437 cp850 cp852 cp866 mac-roman mac-cyrillic"
+    " cp932 euc_jis_2004 cp949 euc_kr big5hkscs gb18030"
+).split()
+"""What old files of people are in; of the rest of the library's encodings there are hardly any."""
+
+_JAPANESE_ESCAPES = b"\x1b$B", b"\x1b$@"
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _SAMPLE = 65_536
-_TEXT_A_ZERO = 20  # bytes of a text for each zero byte in it
-_COMMON_HANZI = frozenset(
-    "的一是不了在人有我他这中大来上国个到说们为和地出要以时会就可也你对生能而子那得于着下自之年过发后作里"
+_FEW_ZEROS = 3  # are few in any text
+_TEXT_A_ZERO = 20  # bytes of a text for each further one
+_LEAST_UTF16 = 8  # characters
+_NOT_IN_TEXT = frozenset({"Cc", "Cn", "Co", "Cs"})
+_LOOKED_AT = 1000  # bytes, to choose between guesses
+_MOST_GUESSES = 8
+_LEAST_CHANCE = 0.01  # below it the guess knows nothing; text has 0.04 and more
+_ALPHABETS = frozenset("LATIN GREEK CYRILLIC HEBREW ARABIC THAI".split())
+_SAME_IN_WINDOWS = re.compile(
+    r"(?:[^\x80-\U0010ffff]|(?<=[A-Za-z])[äöüßéóÄÖÜÉ]|[äöüéóÄÖÜÉ](?=[a-z])"
+    r"|(?<![A-Za-z])[„“‘§€–—]|[“”’…](?![A-Za-z])|(?<=[A-Za-z])’)*+"
 )
+"""Text in letters and signs that all Windows encodings of Latin letters have at the same place."""
+_REPLACED = re.compile("[\0\x80-\x9f\ufffd]")
+_WITH_HIGH = re.compile(rb"[^\n]*[\x80-\xff][^\n]*")
 
 
 class BinaryError(ValueError):
@@ -44,25 +89,38 @@ class Decoded:
     warning: str = ""
 
 
-def decode(data: bytes, file_type: str = "text") -> Decoded:
-    """Read ``data`` as text: by a byte order mark, as UTF-8, as UTF-16 without a mark (by its zero bytes),
-    by what a Python, HTML or XML file declares, as UTF-8 with a few damaged bytes, as GB18030 when the
-    result is plainly Chinese, as Windows-1252.
+def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
+    """Read ``data`` as text: by a byte order mark, as UTF-16 without a mark, as UTF-8, by what is declared
+    (``charset`` by what holds the data, such as a mail, or the file itself), as UTF-8 with a few damaged
+    bytes, by a guess.
 
-    A few zero bytes in UTF-8 are replaced. Raises BinaryError when there are others or many control
-    characters, and UnicodeDecodeError when a byte order mark promises an encoding the rest breaks.
+    A declaration comes after UTF-8, because a text is hardly ever valid UTF-8 by chance, and often converted
+    without its declaration; before it, where it names an encoding in ASCII bytes. A few zero bytes
+    are replaced. Raises BinaryError when there are more or many control characters, and UnicodeDecodeError
+    when a byte order mark promises an encoding the rest breaks.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
-    if b"\0" in data:
-        return _with_zeros(data)
-    if _many_controls(data):
+    zeros = data.count(0)
+    if zeros and (found := _utf16(data)):
+        return found
+    are_few = zeros <= max(_FEW_ZEROS, len(data) // _TEXT_A_ZERO) and 3 * zeros <= len(data)
+    if not are_few or _many_controls(data):
         raise BinaryError
-    try:
-        return Decoded(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError:
-        return _declared(data, file_type) or _damaged_utf8(data) or _gb18030(data) or _windows(data)
+    decoded = _of_bytes(data, file_type, charset)
+    if zeros:
+        warning = f"{decoded.warning} A few zero bytes were replaced.".strip()
+        return replace(decoded, text=decoded.text.replace("\0", "\ufffd"), warning=warning)
+    return decoded
+
+
+def _of_bytes(data: bytes, file_type: str, charset: str) -> Decoded:
+    with suppress(UnicodeDecodeError):
+        text = data.decode("utf-8")
+        shifted = (_declared(data, file_type, charset) or _japanese(data)) if b"\x1b" in data else None
+        return shifted or Decoded(text, "utf-8")
+    return _declared(data, file_type, charset) or _damaged_utf8(data) or _guessed(data)
 
 
 def _after_mark(data: bytes, encoding: str) -> Decoded:
@@ -78,39 +136,71 @@ def _after_mark(data: bytes, encoding: str) -> Decoded:
     return decoded
 
 
-def _with_zeros(data: bytes) -> Decoded:
-    """UTF-8 with a few zero bytes, as a log has them after a crash, or UTF-16: of mostly Latin text every
-    other byte is zero, always on the same side."""
-    if data.count(0) * _TEXT_A_ZERO <= len(data) and not _many_controls(data):
+def _utf16(data: bytes) -> Decoded | None:
+    """UTF-16 without a mark: its spaces, digits and Latin letters have a zero byte, and in one of the two
+    orders it reads like a text."""
+    even, odd = data[:_SAMPLE:2].count(0), data[1:_SAMPLE:2].count(0)
+    for encoding in ("utf-16-le", "utf-16-be") if odd > even else ("utf-16-be", "utf-16-le"):
         with suppress(UnicodeDecodeError):
-            return Decoded(data.decode().replace("\0", "\ufffd"), "utf-8", "A few zero bytes were replaced.")
-    sample = data[: 4096 // 2 * 2]
-    half = max(1, len(sample) // 2)
-    even, odd = sample[::2].count(0) / half, sample[1::2].count(0) / half
-    encoding = "utf-16-le" if odd > even else "utf-16-be"
-    if len(data) % 2 or len(data) < 16 or min(even, odd) > 0.02 or max(even, odd) < 0.3:
-        raise BinaryError
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        raise BinaryError from None
-    if any(char < " " and char not in "\t\n\v\f\r" for char in text[:_SAMPLE]) or "\0" in text:
-        raise BinaryError
-    return Decoded(text, encoding, f"The file has no byte order mark; it was read as {encoding.upper()}.")
+            text = data[: len(data) // 2 * 2].decode(encoding)
+            if len(text) >= _LEAST_UTF16 and "\0" not in text and _is_plausible(text[:_SAMPLE]):
+                warning = f"The file has no byte order mark; it was read as {encoding.upper()}."
+                return Decoded(text, encoding, warning)
+    return None
+
+
+def _is_plausible(text: str) -> bool:
+    """Whether ``text`` holds hardly any character that no text has, and of the Chinese ones mostly those of
+    everyday life."""
+    odd = sum(unicodedata.category(char) in _NOT_IN_TEXT and char not in "\t\n\v\f\r" for char in text)
+    hanzi = [char for char in text if "一" <= char <= "鿿"]
+    return odd * 50 <= len(text) and sum(map(_is_everyday, hanzi)) >= 0.85 * len(hanzi)
+
+
+def _is_everyday(hanzi: str) -> bool:
+    """Whether a character stands in the first level of a Chinese or Japanese standard."""
+    for codec, first, last in (
+        ("gb2312", b"\xb0\xa1", b"\xd7\xf9"),
+        ("shift_jis", b"\x88\x9f", b"\x98\x72"),
+        ("big5", b"\xa4\x40", b"\xc6\x7e"),
+    ):
+        if first <= hanzi.encode(codec, "ignore") <= last:
+            return True
+    return False
 
 
 def _many_controls(data: bytes) -> bool:
-    sample = data[:_SAMPLE]
+    sample = data[:_SAMPLE].replace(b"\0", b"")
     return len(sample) - len(sample.translate(None, _CONTROLS)) > 1 + len(sample) // 50
 
 
-def _declared(data: bytes, file_type: str) -> Decoded | None:
-    lines = _DECLARING_TYPES.get(file_type, 0)
+def _declared(data: bytes, file_type: str, charset: str) -> Decoded | None:
+    beginning = data[:100].lstrip().lower()
+    kind = next((kind for mark, kind in _DECLARING_BEGINNINGS.items() if beginning.startswith(mark)), "")
+    lines = _DECLARING_LINES.get(kind or file_type, _OTHER_LINES)
     match = _DECLARED.search(b"\n".join(data[:4096].split(b"\n", lines)[:lines]))
-    with suppress(LookupError, UnicodeError):
-        codec = codecs.lookup(match[match.lastindex or 0].decode("ascii", "replace")).name if match else ""
-        if codec and codec not in _NOT_DECLARABLE:
-            return Decoded(data.decode(codec), codec)
+    in_file = match[match.lastindex or 0].decode("ascii", "replace") if match else ""
+    for name in filter(None, (charset.strip(), in_file)):
+        with suppress(LookupError, ValueError):
+            codec = codecs.lookup(_NAMES.get(name.lower(), name)).name
+            if codec not in _NOT_DECLARABLE:
+                return _by_codec(data, codec)
+    return None
+
+
+def _by_codec(data: bytes, codec: str) -> Decoded:
+    """``data`` as browsers read ``codec``. Raises ValueError."""
+    if larger := _SUPERSETS.get(codec):
+        with suppress(UnicodeDecodeError):
+            return Decoded(data.decode(larger), larger)
+    return Decoded(data.decode(codec), codec)
+
+
+def _japanese(data: bytes) -> Decoded | None:
+    """ISO-2022-JP, which says in ASCII bytes where Japanese begins."""
+    if any(escape in data for escape in _JAPANESE_ESCAPES):
+        with suppress(UnicodeDecodeError):
+            return _said(data.decode("iso2022_jp_2"), "iso2022_jp_2")
     return None
 
 
@@ -123,30 +213,52 @@ def _damaged_utf8(data: bytes) -> Decoded | None:
     return Decoded(text, "utf-8", few) if whole >= 10 * damaged else None
 
 
-def _gb18030(data: bytes) -> Decoded | None:
-    """Nearly any bytes decode as GB18030, so the result must also read like Chinese."""
-    try:
-        text = data.decode("gb18030")
-    except UnicodeDecodeError:
-        return None
-    wide = [char for char in text[:_SAMPLE] if char > "\x7f"]
-    hanzi = [char for char in wide if "一" <= char <= "鿿"]
-    common = sum(char in _COMMON_HANZI for char in hanzi)
-    # The 3,755 everyday characters of GB 2312 stand in rows 16 to 55 of its table.
-    codes = [char.encode("gb18030") for char in hanzi]
-    everyday = sum(len(code) == 2 and 0xB0 <= code[0] <= 0xD7 and code[1] >= 0xA1 for code in codes)
-    if len(hanzi) < max(4, 0.6 * len(wide)) or everyday < 0.85 * len(hanzi):
-        return None
-    if len(hanzi) >= 20 and common < 0.05 * len(hanzi):
-        return None
-    return Decoded(text, "gb18030", "The file is not UTF-8; it was read as GB18030.")
+def _guessed(data: bytes) -> Decoded:
+    """``data`` in the encoding that its lines with other bytes than ASCII look like."""
+    import chardet  # only now: few files need it
 
-
-def _windows(data: bytes) -> Decoded:
-    try:
-        text, encoding = data.decode("cp1252"), "cp1252"
-    except UnicodeDecodeError:
-        text, encoding = data.decode("latin-1"), "latin-1"
-    if sum("\x80" <= char <= "\x9f" for char in text[:_SAMPLE]) > 1 + len(text[:_SAMPLE]) // 50:
+    lines = b"\n".join(_WITH_HIGH.findall(data))[:_SAMPLE].replace(b"\0", b" ")
+    guesses = chardet.detect_all(lines, ignore_threshold=True, compat_names=False, include_encodings=_GUESSED)
+    sample = lines[:_LOOKED_AT]
+    likely = {guess["encoding"] or "cp1252": guess["confidence"] for guess in guesses[:_MOST_GUESSES]}
+    chances = {name: likely[name] * _sense(sample.decode(name, "replace")) for name in likely}
+    codec = max(chances, key=lambda name: chances[name])
+    if chances[codec] < _LEAST_CHANCE or _SAME_IN_WINDOWS.fullmatch(sample.decode("cp1252", "replace")):
+        codec = "cp1252"
+    codec = _SUPERSETS.get(codec, codec)
+    text = data.decode(codec, "replace")
+    if len(_REPLACED.findall(text[:_SAMPLE])) > 1 + len(text[:_SAMPLE]) // 50:
         raise BinaryError
-    return Decoded(text, encoding, f"The file is not UTF-8; it was read as {encoding}.")
+    return _said(text, codec)
+
+
+def _sense(text: str) -> float:
+    """How much sense the characters beyond ASCII make in their words, from 0 to 1: letters of one alphabet,
+    no capital after a small letter, no sign between letters."""
+    wide = odd = 0
+    for before, char, after in zip(" " + text, text, text[1:] + " ", strict=False):
+        if char <= "\x7f":
+            continue
+        wide += 1
+        if char.isalpha():
+            script = _script(char)
+            odd += any(near.isalpha() and _script(near) != script for near in (before, after))
+            odd += (before.islower() and char.isupper()) or (char.islower() and after.isupper())
+        else:
+            odd += char not in "’\xad" and before.isalpha() and after.isalpha()
+            odd += char in "\ufffd¤¬¦" or "\x80" <= char <= "\x9f"
+    return max(0.0, 1 - odd / max(1, wide)) ** 4
+
+
+def _script(letter: str) -> str:
+    """The alphabet of a letter; one name for those that stand side by side in East Asia."""
+    script = unicodedata.name(letter, "").partition(" ")[0]
+    return script if script in _ALPHABETS else "other"
+
+
+def _said(text: str, codec: str) -> Decoded:
+    return Decoded(
+        text,
+        codec,
+        f"The file is not UTF-8; it was read as {codec.upper() if codec == 'gb18030' else codec}.",
+    )
