@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from rag_core.errors import ExtractError, NotText
-from rag_core.extract import binary, code, encoding, frontmatter, keyed, markdown, markup, webpage
+from rag_core.extract import binary, code, encoding, escapes, frontmatter, keyed, markdown, markup, webpage
 from rag_core.extract.building import Builder
 from rag_core.extract.filetypes import file_type, title_of_name
 from rag_core.types import Extracted, Segment
@@ -43,6 +43,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             f"{path.name!r} is marked as {error.encoding.upper()} but is not valid {error.encoding.upper()}.",
             "Save it as UTF-8 in the program that made it.",
         ) from None
+    decoded = replace(decoded, text=escapes.shown(decoded.text, kind, path))
     if kind == "markdown":
         return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
     if kind == "html":

@@ -1,0 +1,45 @@
+"""Escapes of text formats: what is indexed and shown is the value, in the same line."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from rag_core.extract import extract
+
+VALUES = [
+    ("a.json", r'{"name": "M\u00fcller", "city": "\u6771\u4eac"}', '{"name": "Müller", "city": "東京"}'),
+    ("a.jsonl", '{"a": "\\ud83c\\udf31"}\n{"b": "\\u00e9"}\n', '{"a": "🌱"}\n{"b": "é"}\n'),
+    ("a.properties", r"greeting=Gr\u00fc\u00dfe", "greeting=Grüße"),
+    ("a.md", "caf&eacute; &ndash; Zo&#235; &#x6771;", "café – Zoë 東"),
+    (
+        "a.opml",
+        '<outline text="Caf&#233; &quot;x&quot; &amp; y"/>',
+        '<outline text="Café &quot;x&quot; &amp; y"/>',
+    ),
+    ("a.tex", r"Schr\"odinger, Erd\H{o}s, na\"{\i}ve, M{\o}ller", "Schrödinger, Erdős, naïve, Møller"),
+    ("a.tex", r"Fran\c{c}ois, Stra{\ss}e, \L{}\'od\'z, \v Sibenik", "François, Straße, Łódź, Šibenik"),
+    (
+        "a.bib",
+        r"author = {G{\"o}del and Poincar{\'e} and {\AA}ngstr\"om}",
+        "author = {Gödel and Poincaré and Ångström}",
+    ),
+]
+AS_WRITTEN = [
+    ("a.json", r'{"a": "\u0022 \u000a \\u00fc \ud83c"}'),
+    ("a.tex", r"one \\ \section{x} \cite{k} \url{u} \left( \omega"),
+    ("a.md", "R&D &nosuch; &lt;b&gt; &amp;eacute;"),
+    ("a.py", r'name = "M\u00fcller"'),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "text"), VALUES)
+def test_a_value_is_shown_without_its_escapes(name: str, source: str, text: str) -> None:
+    found = extract(source.encode(), PurePosixPath(name))
+    assert found.text == text
+
+
+@pytest.mark.parametrize(("name", "source"), AS_WRITTEN)
+def test_what_means_something_to_the_format_stays(name: str, source: str) -> None:
+    assert extract(source.encode(), PurePosixPath(name)).text == source
