@@ -8,41 +8,57 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from rag_core.extract import encoding, webpage
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.M)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MOST_PRINTED = 2000
 """Characters kept of what a cell printed."""
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The notebook in ``data``: a segment for each cell, under the Markdown headings above it."""
-    notebook = json.loads(data)
+    notebook = json.loads(encoding.decode(data).text)
     cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
     builder = Builder()
     headings: list[tuple[int, str]] = []
     title = ""
+    warnings: list[str] = []
     for number, cell in enumerate(cells, 1):
-        source = _joined(cell.get("source", cell.get("input", "")))
+        try:
+            source = _joined(cell.get("source", cell.get("input", "")))
+            printed = list(_printed(cell.get("outputs", ())))
+        except (AttributeError, TypeError):
+            warnings.append(f"Cell {number} is damaged.")
+            continue
         if cell.get("cell_type") == "markdown":
             for mark, heading in _HEADING.findall(source):
                 text = heading.rstrip(" \t#") or heading
                 title = title or text
                 headings = [each for each in headings if each[0] < len(mark)] + [(len(mark), text)]
         builder.begin("cell", number, *(text for _, text in headings))
-        builder.add(source)
-        for text in _printed(cell.get("outputs", ())):
+        for text in (source, *printed):
             builder.add(text)
-    return builder.document("notebook", path.name, title)
+    return builder.document("notebook", path.name, title, warnings=warnings)
 
 
 def _printed(outputs: Any) -> Iterator[str]:
+    """What a person sees below a cell, without colours."""
     for output in outputs:
-        text = output.get("text") or output.get("data", {}).get("text/plain") or ""
+        data = output.get("data", {})
         if output.get("output_type") == "error":
-            text = f"{output.get('ename', '')}: {output.get('evalue', '')}"
-        yield _joined(text)[:_MOST_PRINTED]
+            error = f"{output.get('ename', '')}: {output.get('evalue', '')}"
+            text = "\n".join((error, *output.get("traceback", ())))
+        elif text := _joined(output.get("text") or data.get("text/markdown") or ""):
+            pass
+        elif "text/html" in data:
+            page = webpage.visible_page(_joined(data["text/html"]))
+            text = "\n".join(block for _, block in page.blocks)
+        else:
+            text = _joined(data.get("text/plain") or "")
+        yield _COLOUR.sub("", text)[:_MOST_PRINTED]
 
 
 def _joined(lines: Any) -> str:

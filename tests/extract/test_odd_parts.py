@@ -1,0 +1,84 @@
+"""One odd part of a document costs that part, by name."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import PurePosixPath
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from rag_core.errors import ExtractError
+from rag_core.extract import epub, notebook
+from tests.support import documents_made as made
+
+
+def changed_book(**pages: bytes | None) -> bytes:
+    """A book of two chapters, in which these pages are replaced or missing."""
+    with ZipFile(io.BytesIO(made.epub("Ferry", one="<h1>Anselm</h1>rows", two="<p>Last boat</p>"))) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    for name, page in pages.items():
+        del parts[f"OEBPS/{name}.xhtml"]
+        if page is not None:
+            parts[f"OEBPS/{name}.xhtml"] = page
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part)
+    return packed.getvalue()
+
+
+def test_a_missing_chapter_is_named_and_the_others_are_read() -> None:
+    found = epub.read(changed_book(two=None), PurePosixPath("ferry.epub"))
+    assert found.text == "Anselm\n\nrows"
+    assert found.warnings == ("Chapter 2 ('two.xhtml') is missing or damaged.",)
+
+
+def test_a_book_without_any_chapter_is_damaged() -> None:
+    with pytest.raises(ExtractError, match="damaged"):
+        epub.read(changed_book(one=None, two=None), PurePosixPath("ferry.epub"))
+
+
+@pytest.mark.parametrize("codec", ["windows-1251", "utf-16", "koi8-r", "utf-8"])
+def test_a_chapter_is_read_in_its_encoding(codec: str) -> None:
+    page = f'<?xml version="1.0" encoding="{codec}"?><html><body><p>Паромщик ждал</p></body></html>'
+    found = epub.read(changed_book(two=page.encode(codec)), PurePosixPath("ferry.epub"))
+    assert found.text.endswith("Паромщик ждал")
+
+
+def book_of(*outputs: Any, source: Any = "show()") -> bytes:
+    cells = [
+        {"cell_type": "code", "source": source, "outputs": outputs},
+        {"cell_type": "raw", "source": "end"},
+    ]
+    return json.dumps({"cells": cells}).encode()
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ({"data": {"text/html": ["<table><tr><td>goldfinch</td></tr></table>"]}}, "goldfinch"),
+        ({"data": {"text/markdown": "**rose**", "text/plain": "<Markdown object>"}}, "**rose**"),
+        ({"data": {"text/plain": "42", "image/png": "aGk="}}, "42"),
+        ({"output_type": "stream", "text": ["\x1b[32mgreen\x1b[0m owl"]}, "green owl"),
+        (
+            {
+                "output_type": "error",
+                "ename": "KeyError",
+                "evalue": "'wren'",
+                "traceback": ["\x1b[0;31mFile a.py\x1b[0m"],
+            },
+            "KeyError: 'wren'\nFile a.py",
+        ),
+    ],
+)
+def test_what_a_cell_shows_is_read(output: dict[str, Any], text: str) -> None:
+    assert notebook.read(book_of(output), PurePosixPath("a.ipynb")).text == f"show()\n\n{text}\n\nend"
+
+
+def test_an_odd_cell_is_named_and_the_others_are_read() -> None:
+    found = notebook.read(book_of(source=[1, 2]), PurePosixPath("a.ipynb"))
+    assert found.text == "end"
+    assert found.warnings == ("Cell 1 is damaged.",)
