@@ -62,7 +62,7 @@ def test_of_an_error_one_line_is_left_without_what_was_sent(
         shortened[0].exception("Request %s of %s failed at %d", WORD, WORD, 7)
     shortened[0].info("Said %s", WORD)
     [record] = caplog.records
-    line = r"Request … of … failed at 7: ValueError at tests/test_server_log\.py:\d+\."
+    line = r"Request … of … failed at 7: ValueError at access/test_server_log\.py:\d+\."
     assert re.fullmatch(line, record.getMessage())
     assert record.exc_info is None
     assert WORD not in caplog.text

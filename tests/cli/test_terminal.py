@@ -277,7 +277,7 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    first, second = err.splitlines()
+    *_, first, second = err.splitlines()  # a slow machine also tells how far it is
     assert re.fullmatch(r"Error: Stopped at [\d,]+ of 3,000\.", first)
     assert second == "What was read stays; run the same command to continue."
     read = library.stores.info(OWNER, "birds").file_count
