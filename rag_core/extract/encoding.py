@@ -73,7 +73,6 @@ _SAME_IN_WINDOWS = re.compile(
 )
 """Text in letters and signs that all Windows encodings of Latin letters have at the same place."""
 _REPLACED = re.compile("[\0\x80-\x9f\ufffd]")
-_WITH_HIGH = re.compile(rb"[^\n]*[\x80-\xff][^\n]*")
 
 
 class BinaryError(ValueError):
@@ -143,7 +142,8 @@ def _utf16(data: bytes) -> Decoded | None:
     for encoding in ("utf-16-le", "utf-16-be") if odd > even else ("utf-16-be", "utf-16-le"):
         with suppress(UnicodeDecodeError):
             text = data[: len(data) // 2 * 2].decode(encoding)
-            if len(text) >= _LEAST_UTF16 and "\0" not in text and _is_plausible(text[:_SAMPLE]):
+            has_ascii = re.search("[\t\n -~]", text) is not None
+            if len(text) >= _LEAST_UTF16 and "\0" not in text and has_ascii and _is_plausible(text[:_SAMPLE]):
                 warning = f"The file has no byte order mark; it was read as {encoding.upper()}."
                 return Decoded(text, encoding, warning)
     return None
@@ -217,7 +217,8 @@ def _guessed(data: bytes) -> Decoded:
     """``data`` in the encoding that its lines with other bytes than ASCII look like."""
     import chardet  # only now: few files need it
 
-    lines = b"\n".join(_WITH_HIGH.findall(data))[:_SAMPLE].replace(b"\0", b" ")
+    telling = (line for line in data.split(b"\n") if not line.isascii())
+    lines = b"\n".join(telling)[:_SAMPLE].replace(b"\0", b" ")
     guesses = chardet.detect_all(lines, ignore_threshold=True, compat_names=False, include_encodings=_GUESSED)
     sample = lines[:_LOOKED_AT]
     likely = {guess["encoding"] or "cp1252": guess["confidence"] for guess in guesses[:_MOST_GUESSES]}

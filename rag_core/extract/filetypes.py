@@ -48,7 +48,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "shell": ".sh .bash .zsh .fish .ksh",
     "text": ".txt .text .log",
     "html": ".html .htm .xhtml",
-    "xml": ".xml .xsd .xsl .xslt .svg .rss .atom .plist .opml",
+    "xml": ".xml .xsd .xsl .xslt .svg .rss .atom .plist .opml .mm",
     "sql": ".sql .ddl",
     "terraform": ".tf .hcl .tfvars",
     "tsv": ".tsv .tab",
