@@ -203,7 +203,10 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
   const savedOf = (way) => {
     const renames = made("button", {
       type: "button", className: "cps-cross cps-rename", ariaLabel: `Rename ${way.label}`, title: "Rename",
-      onclick: () => line.replaceChildren(renaming(way, () => { line.replaceChildren(...parts); renames.focus(); })),
+      onclick: () => {
+        line.replaceChildren(renaming(way, () => { line.replaceChildren(...parts); renames.focus(); }));
+        line.querySelector("input").select(); // at once: what is typed next is the name
+      },
     }, "✎");
     const parts = [
       made("button", { type: "button", className: "cps-item", title: way.hint, onclick: () => openSaved(way) },
@@ -227,7 +230,6 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
       event.stopPropagation();
       cancel();
     });
-    requestAnimationFrame(() => name.select());
     return form;
   };
   const wayOf = (way, press) => {
