@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
 from icalendar import Component
 
-from rag_core.extract import binary, content_lines, encoding
-from rag_core.extract.building import Builder, damaged, one_line
+from rag_core.extract import content_lines
+from rag_core.extract.building import Builder, one_line
 from rag_core.types import Extracted
 
-_ENTRY = re.compile(r"^BEGIN:(VEVENT|VTODO|VJOURNAL)[ \t]*$.*?^END:\1[ \t]*$", re.M | re.S | re.I)
+_ENTRIES = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
 _NAME = re.compile(r"^(?:X-WR-CALNAME|NAME)(?:;[^:\n]*)?:(.+)$", re.M)
 _TEXTS = {
     "LOCATION": "Where: ",
@@ -33,28 +34,40 @@ _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The calendar in ``data``, a part for each event, task and journal entry."""
-    if binary.signature(data):
-        raise damaged(path, data)
-    try:
-        text = content_lines.unfolded(encoding.decode(data).text)
-    except (encoding.BinaryError, UnicodeDecodeError):
-        raise damaged(path, data) from None
+    text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, warnings = Builder(), list[str]()
-    entries = [match[0] for match in _ENTRY.finditer(text)]
-    titles = [_add_entry(builder, entry, warnings) for entry in entries]
-    if not entries:  # what is no calendar is read as it is
+    titles = [_add_entry(builder, entry, warnings) for entry in _entries(text)]
+    if not titles:  # what is no calendar is read as it is
         builder.begin("text", "")
         builder.add(text)
     named = _NAME.search(text)
     title = content_lines.shown(named[1]) if named else titles[0] if len(titles) == 1 else ""
-    return builder.document("calendar", path.name, title, warnings=warnings)
+    return builder.document("calendar", path.name, title, warnings=list(dict.fromkeys(warnings)))
+
+
+def _entries(text: str) -> Iterator[str]:
+    """The lines of each event, task and journal entry, also of one that does not end."""
+    lines, kind = list[str](), ""
+    for line in text.split("\n"):
+        word, _, name = line.strip().upper().partition(":")
+        if word == "BEGIN" and name in _ENTRIES:
+            if kind:
+                yield "\n".join(lines)
+            lines, kind = [], name
+        if kind:
+            lines.append(line)
+        if word == "END" and name == kind:
+            yield "\n".join(lines)
+            kind = ""
+    if kind:
+        yield "\n".join(lines)
 
 
 def _add_entry(builder: Builder, entry: str, warnings: list[str]) -> str:
     """Add an event. Returns its title."""
     try:
         event = Component.from_ical(entry)
-    except ValueError:  # one damaged event costs itself
+    except Exception:  # whatever the package raises (a TZID that names a folder), an event costs itself
         builder.begin("event", "")
         builder.add(content_lines.shown(entry))
         warnings.append("An event is damaged; its lines are found as they are in the file.")
@@ -72,9 +85,11 @@ def _add_entry(builder: Builder, entry: str, warnings: list[str]) -> str:
 def _lines(event: Any, when: str) -> Iterator[str]:
     if when:
         yield f"When: {when}"
-    rule = event.get("RRULE")
-    if rule:
-        yield f"Repeats: {' '.join(str(value).lower() for value in rule.get('FREQ', []))}"
+    often = [
+        value for rule in _all(event, "RRULE") if isinstance(rule, dict) for value in rule.get("FREQ", [])
+    ]
+    if often:
+        yield f"Repeats: {' '.join(str(value).lower() for value in often)}"
     for name, before in _TEXTS.items():
         if value := _values(event, name):
             yield before + value
@@ -109,8 +124,9 @@ def _when(event: Any) -> str:
     if not isinstance(start, date):
         return f"due {_moment(due)}" if isinstance(due, date) else ""
     if isinstance(lasts, timedelta) and end is None:
-        end = start + lasts
-    if isinstance(end, date) and not isinstance(end, datetime):
+        with suppress(OverflowError):
+            end = start + lasts
+    if isinstance(end, date) and type(start) is type(end) is date and end > start:
         end -= timedelta(1)  # the day after the last is written
     zone = _zone(event.get("DTSTART"))
     parts = [_moment(start)]

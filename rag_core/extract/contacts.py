@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from rag_core.extract import binary, content_lines, encoding
-from rag_core.extract.building import Builder, damaged, one_line
+from rag_core.extract import content_lines
+from rag_core.extract.building import Builder, one_line
 from rag_core.types import Extracted
 
 _UNSEEN = frozenset(
@@ -37,12 +37,7 @@ _KINDS = frozenset("home work cell fax pager main iphone".split())
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The contacts in ``data``, a part for each."""
-    if binary.signature(data):
-        raise damaged(path, data)
-    try:
-        text = content_lines.unfolded(encoding.decode(data).text)
-    except (encoding.BinaryError, UnicodeDecodeError):
-        raise damaged(path, data) from None
+    text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, titles = Builder(), list[str]()
     card: list[str] = []
     for line in [*text.split("\n"), "END:VCARD"]:

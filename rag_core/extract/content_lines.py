@@ -6,11 +6,25 @@ from __future__ import annotations
 import quopri
 import re
 from contextlib import suppress
+from pathlib import PurePosixPath
+
+from rag_core.extract import binary, encoding
+from rag_core.extract.building import damaged
 
 _FOLD = re.compile(r"\n[ \t]")
 _CHARSET = re.compile(r"(?i)CHARSET=\"?([^;:\"]+)")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _PRINTABLE = "QUOTED-PRINTABLE"
+
+
+def decoded(data: bytes, path: PurePosixPath) -> str:
+    """The text of a calendar or of contacts. Raises ExtractError for bytes that are no text."""
+    try:
+        if not binary.signature(data):
+            return encoding.decode(data).text
+    except (encoding.BinaryError, UnicodeDecodeError):
+        pass
+    raise damaged(path, data)
 
 
 def unfolded(text: str) -> str:

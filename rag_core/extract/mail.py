@@ -45,11 +45,13 @@ def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:
     days, senders = list[str](), list[str]()
     messages = mailbox.newest_first(data)
     for place, each in enumerate(messages):
-        message = message_from_bytes(each.raw, policy=policy.default)
-        subject, sender, day = _header(message, "Subject"), _header(message, "From"), _day(message)
-        headings = subject, ", ".join(filter(None, (sender, day)))
-        builder.begin("message", f"{each.number} {subject}", *headings)
-        warnings += _add_message(builder, message, above=headings)
+        try:
+            message = message_from_bytes(each.raw, policy=policy.default)
+            sender, day = _header(message, "From"), _day(message)
+            warnings += _add_of_mailbox(builder, each.number, message, sender, day)
+        except Exception:  # whatever the package for mail raises, the other messages are read
+            warnings.append(f"Message {each.number} is damaged; of it something or all cannot be read.")
+            continue
         if builder.is_full:
             left = f"{len(messages) - place:,} of its {len(messages):,} messages"
             warnings.insert(0, f"The oldest are left out, or a part of them: {left}. Split the mailbox.")
@@ -60,6 +62,16 @@ def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:
     return builder.document(
         "mail", path.name, date=max(days, default=None), metadata=fields, warnings=warnings
     )
+
+
+def _add_of_mailbox(
+    builder: Builder, number: int, message: EmailMessage, sender: str, day: str | None
+) -> list[str]:
+    """Add a message of a mailbox below its subject, sender and day. Returns what could not be read."""
+    subject = _header(message, "Subject")
+    headings = subject, ", ".join(filter(None, (sender, day)))
+    builder.begin("message", f"{number} {subject}", *headings)
+    return _add_message(builder, message, above=headings)
 
 
 def _add_message(
@@ -110,12 +122,12 @@ def _add_attachment(
 
 def _header(message: EmailMessage, name: str) -> str:
     """A header in one line; '' where it is missing or beyond what the parser can read."""
-    with suppress(ValueError, IndexError, AttributeError, LookupError, TypeError):
+    with suppress(ValueError, OverflowError, AttributeError, LookupError, TypeError):
         return one_line(str(message.get(name, "")))
     return ""
 
 
 def _day(message: EmailMessage) -> str | None:
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError, IndexError):
         return parsedate_to_datetime(_header(message, "Date")).date().isoformat()
     return None

@@ -70,7 +70,7 @@ class Content:
 def content_of(part: MIMEPart) -> Content:
     """What is shown of a part."""
     kind = part.get_content_type()
-    name = one_line(str(part.get_filename("") or ""))
+    name = _name_of(part)
     if kind in _SIGNATURES:
         return Content()
     if kind in _SEALED:
@@ -81,6 +81,13 @@ def content_of(part: MIMEPart) -> Content:
         contents = [content_of(inner) for inner in part.iter_parts()]
         return _one_version(contents) if kind == "multipart/alternative" else _all_of(contents)
     return _leaf(part, kind, name)
+
+
+def _name_of(part: MIMEPart) -> str:
+    """The file name that a part declares; '' for none, or one that the package for mail cannot read."""
+    with suppress(IndexError, ValueError, TypeError, LookupError, AttributeError):
+        return one_line(str(part.get_filename("") or ""))
+    return ""
 
 
 def _all_of(contents: Iterable[Content]) -> Content:
@@ -129,7 +136,7 @@ def _leaf(part: MIMEPart, kind: str, name: str) -> Content:
 def bytes_of(part: MIMEPart) -> bytes:
     """The bytes of a part; of text in UTF-8, if it is in the charset that it declares."""
     if part.get_content_maintype() == "text" and part.get_content_charset():
-        with suppress(LookupError, UnicodeError):
+        with suppress(LookupError, ValueError):
             return _raw(part).decode(part.get_content_charset("utf-8")).encode()
     return _raw(part)
 
@@ -137,7 +144,7 @@ def bytes_of(part: MIMEPart) -> bytes:
 def _decoded(part: MIMEPart) -> str:
     """The text of a part, by the charset that it declares; where that is wrong, as a file's."""
     data = _raw(part)
-    with suppress(LookupError, UnicodeError):
+    with suppress(LookupError, ValueError):
         return data.decode(part.get_content_charset("utf-8"))
     with suppress(encoding.BinaryError, UnicodeError):
         return encoding.decode(data).text

@@ -74,5 +74,5 @@ def _time_of(raw: bytes) -> datetime | None:
     try:
         sent = parsedate_to_datetime(match[1].decode("ascii", "replace").strip()) if match else None
         return sent if sent is None or sent.tzinfo else sent.replace(tzinfo=UTC)
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, IndexError):
         return None

@@ -42,6 +42,8 @@ def test_folded_and_escaped_values_are_shown_whole(text: str, width: int) -> Non
             "Friday, 11 December 2026, 09:30 to 10:15 (W. Europe Standard Time)",
         ),
         ("DTSTART;VALUE=DATE:20261224\r\nDTEND;VALUE=DATE:20261225", "Thursday, 24 December 2026"),
+        ("DTSTART;VALUE=DATE:20261224\r\nDTEND;VALUE=DATE:20261224", "Thursday, 24 December 2026"),
+        ("DTSTART:20261211T093000Z\r\nDURATION:P999999999D", "Friday, 11 December 2026, 09:30 (UTC)"),
         (
             "DTSTART;VALUE=DATE:20261224\r\nDTEND;VALUE=DATE:20261227",
             "Thursday, 24 December 2026 to Saturday, 26 December 2026",
@@ -82,11 +84,30 @@ def test_quoted_printable_values_of_old_calendars_are_decoded() -> None:
     assert "Grüße zwei" in read(calendar(event), "a.vcs").text
 
 
-@pytest.mark.parametrize("broken", ["DTSTART:yesterday", "RRULE:FREQ=OFTEN", "no colon here", "BEGIN:"])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "DTSTART:yesterday",
+        "RRULE:FREQ=OFTEN",
+        "no colon here",
+        "BEGIN:",
+        "DTSTART;TZID=Europe:20261211T093000",
+    ],
+)
 def test_a_damaged_line_costs_at_most_itself(broken: str) -> None:
     found = read(calendar(f"{broken}\r\nSUMMARY:Tea\r\nLOCATION:Hall 4", "SUMMARY:Coffee"), "a.ics")
     assert "Hall 4" in found.text
     assert "Coffee" in found.text
+
+
+@pytest.mark.parametrize(
+    "cut", ["", "BEGIN:VEVENT\r\nSUMMARY:Coffee\r\nEND:VEVENT\r\n"], ids=["at the end", "before another"]
+)
+def test_an_event_that_does_not_end_is_found_and_said(cut: str) -> None:
+    found = read(f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nLOCATION:Hall 4\r\n{cut}".encode(), "a.ics")
+    assert "Hall 4" in found.text
+    assert ("Coffee" in found.text) == bool(cut)
+    assert any("damaged" in warning for warning in found.warnings)
 
 
 def test_a_picture_named_as_a_calendar_is_refused() -> None:

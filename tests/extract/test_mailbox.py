@@ -88,3 +88,21 @@ def test_a_message_of_apple_mail_ends_before_its_property_list() -> None:
     inner = message("Tea", "the ferry is late").encode()
     found = read(b"%-11d\n" % len(inner) + inner + b"<?xml version='1.0'?><plist>flags</plist>", "12.emlx")
     assert (found.title, "the ferry is late" in found.text, "plist" in found.text) == ("Tea", True, False)
+
+
+def test_a_message_that_cannot_be_read_costs_itself_alone() -> None:
+    deep = "".join(f'Content-Type: multipart/mixed; boundary="b{n}"\n\n--b{n}\n' for n in range(3000))
+    bomb = f"From: x\nSubject: Bomb\n{deep}\nx\n\n"
+    found = read(mbox(message("One", "first"), bomb, message("Three", "third")), "a.mbox")
+    assert "first" in found.text
+    assert "third" in found.text
+    assert "Message 2 is damaged; of it something or all cannot be read." in found.warnings
+
+
+@pytest.mark.parametrize(
+    "date", ["Fri, 11 Dec 99999999999 09:30:00 +0100", "Fri, 11 Dec 2026 09:30:00 +99999999999999", "soon"]
+)
+def test_an_impossible_date_costs_no_message(date: str) -> None:
+    found = read(mbox(f"From: x\nSubject: Tea\nDate: {date}\n\nthe kettle\n\n"), "a.mbox")
+    assert "the kettle" in found.text
+    assert found.warnings == ()
