@@ -101,6 +101,8 @@ def pumps(pattern: re.Pattern[Any]) -> list[tuple[str, str]]:
     parsed = tree_of(pattern)
     found = [("", unit) for unit in FIXED]
     _collect(parsed, parsed.state.flags, "", found)
+    if parsed.state.flags & re.MULTILINE:  # each in a line of its own, where ^ and $ are
+        found += [(before, f"{unit}\n") for before, unit in found]
     return [(before, unit) for before, unit in dict.fromkeys(found) if 0 < len(unit) <= 60]
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from rag_core.errors import InvalidInput
 from rag_core.search.query import parse
-from rag_core.text.words import split_words, typed_words
+from rag_core.text.words import exact, split_words, typed_words
 from tests.text.backtracking import Counter, TooManySteps
 from tests.text.pumping import patterns, pumps
 
@@ -65,6 +65,11 @@ def quadratic_on(pattern: re.Pattern[Any], everywhere: bool) -> tuple[str, str] 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_takes_steps_in_proportion_to_the_text(name: str) -> None:
     assert quadratic_on(*PATTERNS[name]) is None
+
+
+@pytest.mark.parametrize("phrase", ["error budget", "don't panic", "a-b c-d", "《a》 (b) [c]"])
+def test_the_pattern_that_a_phrase_makes_is_linear(phrase: str) -> None:
+    assert quadratic_on(exact(phrase).pattern, True) is None
 
 
 def test_every_kind_of_pattern_is_collected() -> None:
