@@ -19,7 +19,8 @@ from rag_core.search.snippet import pieces
 MarkSpan = tuple[int, int]
 
 PROSE: Final = frozenset(
-    "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
+    "markdown text rst html org asciidoc pdf word slides sheet ebook mail calendar contacts picture"
+    " archive".split()
 )
 """File types whose line breaks and indentation mean nothing in a short extract."""
 
