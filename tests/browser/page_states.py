@@ -185,7 +185,7 @@ _BUSY: Final = (
 _BROKEN: Final = (
     _page("search", "/?q=heron", "Heron"),
     _page("search damaged", "/?q=heron&store=torn", "cannot be opened"),
-    _page("ask", "/ask", "Passages", type_in("Ask your notes", "heron waits")),
+    _page("ask", "/ask", "as the file is gone", type_in("Ask your notes", "heron waits")),
     _page("files", "/files?store=birds", "missing"),
     _page("files damaged", "/files?store=torn", "cannot be opened"),
     _page("document skipped", "/files?store=birds&path=paper.mobi", "paper.mobi"),
