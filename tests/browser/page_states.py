@@ -111,7 +111,7 @@ _FULL: Final = (
     _page("search values", "/", "markdown", type_slowly("Search your notes", "type:")),
     _page("search sorted", "/?q=heron&sort=newest&min=0.1", "Oldest first", press("Newest first")),
     _page("search filters", "/?q=heron&min=0.05&type=markdown", "Last 7 days", press("Date")),
-    _page("search table", "/?q=heron&view=table", "Folder"),
+    _page("search table", "/?q=heron&view=table", "Parquet"),
     _page("search table, a row", "/?q=heron&view=table", "Similarity", tick_row),
     _page("search nothing", "/?q=%22no+such+words%22", "Without the quotes"),
     _page("search near", "/?q=zebra+crossing", "near miss"),
