@@ -17,7 +17,7 @@ from benchmarks.process import Figures
 from rag_core.library.searching import Searching
 from rag_core.models.registry import SharedEmbedders
 from rag_core.search import retrieve, show
-from rag_core.store import embeddings, find, lexical
+from rag_core.store import document_words, embeddings, find, lexical, spelling
 from rag_core.vectors import local
 from rag_core.vectors.local import LocalVectors
 
@@ -30,7 +30,9 @@ STEPS: Sequence[tuple[str, Any, str]] = (
     ("their passages", find, "chunk_ids"),
     ("counts of words", lexical, "frequencies"),
     ("best by words", lexical, "by_words"),
-    ("corrections", lexical, "corrections"),
+    ("corrections", spelling, "corrections"),
+    ("together or apart", spelling, "together_or_apart"),
+    ("words of documents", document_words, "read"),
     ("names", find, "first_chunks"),
     ("names", find, "begun_names"),
     ("texts of candidates", lexical, "search_texts"),

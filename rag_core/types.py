@@ -193,7 +193,7 @@ class Number:
 
     span: tuple[int, int]  #: Its (start, end).
     parts: tuple[str, ...]  #: Its words and digits, lower case.
-    wholes: tuple[str, ...] = ()  #: What all its spellings share, such as ``20251206``; none of a code.
+    wholes: tuple[str, ...] = ()  #: What all its spellings share, such as ``20251206``.
     month: str = ""  #: The name of a date's month.
     day: str = ""  #: A date without its year, such as ``december6``.
 
@@ -207,9 +207,9 @@ class Forms:
     beginning: str = ""  #: All words that count begin so.
     is_open: bool = False  #: Whether every word counts that begins with ``whole``.
     #: ``name``: an identifier of code, whole. ``pair``: two characters of a script without spaces, anywhere.
-    #: ``any``: one of ``others``.
-    kind: Literal["word", "name", "pair", "any"] = "word"
-    others: tuple[Forms, ...] = ()  #: What a misspelled word may mean.
+    #: ``any``: one of ``others``. ``row``: both of ``others``, one after the other.
+    kind: Literal["word", "name", "pair", "any", "row"] = "word"
+    others: tuple[Forms, ...] = ()  #: Other spellings of the word, or what a misspelled one may mean.
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Protocol
 from rag_core.extensions import Extension, catalogue
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 14
+EXTRACTOR_VERSION = 15
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 UNFINISHED = 0

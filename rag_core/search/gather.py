@@ -63,7 +63,7 @@ def candidates(
         near = {**near, **similarities(db, scope, [number for number in ids if number not in near])}
     if scope.calibration:
         near = scope.calibration.applied(near)
-    named, by_words = {*words.named}, {*words.by_words}
+    named, by_words = {*words.named}, {*words.by_words, *words.documents.passages}
     passages: list[Candidate] = []
     for number in ids:
         if number in texts:
@@ -79,6 +79,8 @@ def candidates(
                     similarity=near.get(number),
                     is_data=text.is_data,
                     date=text.date,
+                    of_document=words.documents.units.get(text.document, frozenset()),
+                    length=words.documents.lengths.get(text.document, 1),
                 )
             )
     return Pool(passages, words.information, texts)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rag_core.search.fold import FoldedResult
+from rag_core.search.reasons import ITS_NAME, TELLS_OF_WORDS
 from rag_core.search.snippet import best_window, highlight, left_out_spans
-from rag_core.search.weigh import ITS_NAME, RELEVANT, TELLS_OF_WORDS, Weighed
+from rag_core.search.weigh import RELEVANT, Weighed
 from rag_core.store import find, view
 from rag_core.text import furniture
 from rag_core.text.numbers import numbers

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from rag_core.errors import StoreError
 from rag_core.search import notices
 from rag_core.search.query import MAX_LENGTH, asked, other_keys
-from rag_core.store import Store, facets, find, lexical
-from rag_core.text.words import with_corrections, with_words
+from rag_core.store import Store, facets, find, lexical, spelling
+from rag_core.text.words import with_corrections, with_units, with_words
 from rag_core.types import Filters, Mode, Notice, Query, Viewer
 
 
@@ -47,9 +47,11 @@ def understand(
         remarks.append(Notice("long_query", {"length": len(query.raw)}))
         query = with_words(query, lexical.rarest(stores, dict(query.terms.typed), viewer))
     elif mode != "vector":
-        loose = [word for word in query.terms.loose if word.isalpha()]
-        if corrections := lexical.corrections(stores, loose, viewer):
+        spellings = spelling.together_or_apart(stores, query, viewer)
+        loose = [word for word in query.terms.loose if word.isalpha() and word not in spellings]
+        if corrections := spelling.corrections(stores, loose, viewer):
             query = with_corrections(query, corrections)
+        query = with_units(query, {word: "|".join(others) for word, others in spellings.items()})
     return Interpreted(query, allowed, unmatched, tuple(remarks))
 
 

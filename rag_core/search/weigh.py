@@ -34,6 +34,7 @@ from datetime import date
 from heapq import nlargest
 from typing import NamedTuple
 
+from rag_core.search import reasons
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
 
@@ -77,6 +78,12 @@ _NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
+_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.5, "vector": 0.0}
+"""In the value, of a document with every one of several words of the query, if few have them all."""
+_ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
+_SHORT_DOCUMENT = (
+    16  # passages; in a longer one words that stand apart may have nothing to do with each other
+)
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
 _YEAR = 365.0  # days in which what is new counts half
 
@@ -93,6 +100,8 @@ class Candidate(NamedTuple):
     similarity: float | None = None  #: The cosine to the query; None if it is not known.
     is_data: bool = False  #: Whether it is data, such as base64.
     date: str = ""  #: The date of its document; ISO 8601.
+    of_document: frozenset[str] = frozenset()  #: Rarer units that its document holds anywhere.
+    length: int = 1  #: How many passages its document has; known if ``of_document`` is.
 
 
 class Weighed(NamedTuple):
@@ -121,6 +130,7 @@ class _Match(NamedTuple):
 
     candidate: Candidate
     held: frozenset[str]  #: The units that it holds.
+    elsewhere: frozenset[str]  #: Those that only other passages of its document hold.
     bm25: float
     coverage: float  #: The share of the query's information that it holds, 0 to 1.
     title: float  #: How far its title is the query, 0 to 1.
@@ -179,6 +189,8 @@ def weigh(
     for index, match in enumerate(matches):
         values[index] += _NAMED if index in named else 0.0
         values[index] += recency * newness[index]
+        if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
+            values[index] += _EVERY_WORD[mode]
         places.append(_place(index, match, values[index], rules))
     return _in_order(places, matches, named, asked)
 
@@ -204,18 +216,25 @@ def _in_order(
 ) -> list[Weighed]:
     """Return the candidates, best first, with their reasons; no score is lower than one that follows."""
     anything_fits = any(place.score >= RELEVANT for place in places)
-    words_held: dict[frozenset[str], str] = {}
+    words_held: dict[tuple[frozenset[str], frozenset[str]], str] = {}
     weighed: list[Weighed] = []
     score = 0.0
     for place in sorted(places):  # from the last to the first
         match = matches[place.position]
         score = max(score, place.score)
-        if match.held not in words_held:
-            words_held[match.held] = _words_held(asked, match.held)
+        key = match.held, match.elsewhere
+        if key not in words_held:
+            words_held[key] = reasons.words_held(asked.query, asked.words, *key)
         is_named_there = anything_fits and place.position in named
-        reasons = _reasons(match.candidate, place.tier, words_held[match.held], is_named_there)
+        told = reasons.of_passage(
+            place.tier,
+            words_held[key],
+            match.candidate.similarity,
+            by_words=match.candidate.by_words,
+            is_named_there=is_named_there,
+        )
         bm25 = match.bm25 if match.bm25 and asked.mode != "vector" else None
-        weighed.append(Weighed(match.candidate, score, reasons, bm25))
+        weighed.append(Weighed(match.candidate, score, told, bm25))
     return weighed[::-1]
 
 
@@ -228,18 +247,32 @@ def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
     matches: list[_Match] = []
     for candidate in candidates:
         counts = occurrences(candidate.text, asked.query.terms.forms, asked.numbers) if asked.total else {}
-        norm = _K1 * (1 - _B + _B * len(candidate.text) / average)
-        bm25 = coverage = title = 0.0
-        for unit, count in counts.items():
-            information = asked.idf.get(unit, 0.0)
-            coverage += information / asked.total
-            bm25 += information * count * (_K1 + 1) / (count + norm)
-        if counts:
-            if candidate.title not in titles:
-                titles[candidate.title] = _title(candidate.title, asked)
-            title = titles[candidate.title]
-        matches.append(_Match(candidate, frozenset(counts).intersection(asked.idf), bm25, coverage, title))
+        if counts and candidate.title not in titles:
+            titles[candidate.title] = _title(candidate.title, asked)
+        title = titles[candidate.title] if counts else 0.0
+        matches.append(_match(candidate, counts, len(candidate.text) / average, title, asked))
     return matches
+
+
+def _match(
+    candidate: Candidate, counts: Mapping[str, int], length: float, title: float, asked: _Asked
+) -> _Match:
+    """Measure a candidate by its ``counts`` of units; ``length`` is relative to the average. A unit that only
+    other passages of its document have counts in part, and less the more passages there are."""
+    norm = _K1 * (1 - _B + _B * length)
+    bm25 = coverage = 0.0
+    for unit, count in counts.items():
+        information = asked.idf.get(unit, 0.0)
+        coverage += information / asked.total
+        bm25 += information * count * (_K1 + 1) / (count + norm)
+    held = frozenset(counts).intersection(asked.idf)
+    elsewhere = candidate.of_document - held if held else frozenset()
+    if elsewhere:
+        information = sum([asked.idf[unit] for unit in elsewhere]) * _ELSEWHERE
+        information /= max(1.0, math.log2(candidate.length) / 2)
+        coverage += information / asked.total
+        bm25 += information
+    return _Match(candidate, held, elsewhere, bm25, coverage, title)
 
 
 def _title(title: str, asked: _Asked) -> float:
@@ -360,7 +393,7 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
     for _, others in query.terms.corrected:
         guessed.add("|".join(others))
     for match in matches:
-        holders[match.held] += 1
+        holders[_held_together(match)] += 1
         present |= match.held
     lifts = bool(asked.idf) and asked.mode != "vector" and not query.terms.corrected
     return _Rules(
@@ -402,7 +435,7 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
     begins = rules.may_begin and candidate.begun > 0
     by_name = (is_named or begins) and not rules.guessed  # by what was typed
     fits = by_name or chance >= RELEVANT
-    if rules.lifts and len(match.held) == len(rules.asked.idf):
+    if rules.lifts and _has_every_word(match, rules.asked):
         fits = True
     if is_named and by_name:
         score = 1.0
@@ -412,6 +445,15 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
         score = min(chance, _NEARLY)
     tier = 3 if is_named else 2 if begins else 1
     return _Place(fits and bool(rules.guessed), tier, *order, score, position)
+
+
+def _held_together(match: _Match) -> frozenset[str]:
+    """Return the units that a candidate holds, with those of its whole document if that is short."""
+    return match.held | match.elsewhere if match.candidate.length <= _SHORT_DOCUMENT else match.held
+
+
+def _has_every_word(match: _Match, asked: _Asked) -> bool:
+    return len(_held_together(match)) == len(asked.idf)
 
 
 def _chance(match: _Match, rules: _Rules) -> float:
@@ -425,7 +467,7 @@ def _chance(match: _Match, rules: _Rules) -> float:
         return curve(_LEXICAL_COVERAGE * match.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
     if similarity is None:
         similarity = _stand_in(bm25, match.coverage)
-    weight = _SIGNAL_ONE if len(match.held) == 1 < len(asked.idf) else _SIGNAL_WORDS
+    weight = _SIGNAL_ONE if len(_held_together(match)) == 1 < len(asked.idf) else _SIGNAL_WORDS
     return curve(similarity + weight * bm25 - rules.made_up)
 
 
@@ -436,63 +478,5 @@ def _without_guesses(match: _Match, rules: _Rules) -> _Match:
         return match
     idf, held = rules.asked.idf, match.held - rules.guessed
     share = sum(idf[unit] for unit in held) / (sum(idf[unit] for unit in match.held) or 1.0)
-    return _Match(match.candidate, held, match.bm25 * share, match.coverage * share, match.title * share)
-
-
-# --- reasons -----------------------------------------------------------------------------
-
-ITS_NAME = "its name"
-_OF_TIER = {3: ITS_NAME, 2: "the beginning of its name"}
-_PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
-_WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
-_NAMED_THERE = "named in a top result"
-TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD, _DATE_HELD, _NUMBER_HELD))
-"""All reasons that say which words a passage holds."""
-_CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
-
-
-def _reasons(candidate: Candidate, tier: int, words: str, is_named_there: bool) -> tuple[str, ...]:
-    """Say in a few words why a passage is shown.
-
-    Args:
-        candidate: The passage.
-        tier: As in `_Place`.
-        words: Which words it holds, from `_words_held`.
-        is_named_there: Whether one of the best passages names its document.
-
-    """
-    reasons = [_OF_TIER[tier]] if tier in _OF_TIER else []
-    if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
-        reasons.append(words)
-    elif candidate.by_words:
-        reasons.append("similar words")
-    if candidate.similarity is not None and candidate.similarity >= _CLOSE:
-        reasons.append("close in meaning")
-    elif candidate.similarity is not None and candidate.similarity >= _RELATED:
-        reasons.append("related in meaning")
-    if is_named_there:
-        reasons.append(_NAMED_THERE)
-    return tuple(reasons) or ("distantly related",)
-
-
-def _words_held(asked: _Asked, present: frozenset[str]) -> str:
-    """Return words that say which query words a passage with the units ``present`` has; '' if none."""
-    query, words = asked.query, asked.words
-    if query.phrases and not query.terms.loose:
-        return _PHRASE if len(query.phrases) == 1 else _PHRASES
-    held: list[str] = []
-    lacking: list[str] = []
-    for word, its_units in words.items():
-        (held if present >= its_units else lacking).append(word)
-    if held and lacking:
-        return f"{len(held)} of {len(words)} words: {_few(held)}; without {_few(lacking)}"
-    if len(held) > 1:
-        return _EVERY
-    if held:
-        number = query.terms.numbers[0] if query.terms.numbers and query.terms.numbers[0].wholes else None
-        return _WORD_HELD if number is None else _DATE_HELD if number.month else _NUMBER_HELD
-    return "parts of words" if present else ""
-
-
-def _few(words: Sequence[str]) -> str:
-    return f"“{'”, “'.join(words[:4])}”" + (", …" if len(words) > 4 else "")
+    bm25, coverage, title = match.bm25 * share, match.coverage * share, match.title * share
+    return _Match(match.candidate, held, match.elsewhere - rules.guessed, bm25, coverage, title)

@@ -24,10 +24,11 @@ from posixpath import basename
 from typing import Any, NamedTuple
 
 from rag_core.errors import StoreError
-from rag_core.store import find
+from rag_core.store import document_words, find
 from rag_core.store.connection import kept, rows_at_once
+from rag_core.store.document_words import NO_DOCUMENTS, DocumentWords
 from rag_core.store.file import Store
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, is_unspaced, one_edit_away
+from rag_core.text.words import SPACED_WORD, alternatives, fold, stem
 from rag_core.types import DATA, Query, Sort, Viewer
 
 # Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
@@ -48,15 +49,11 @@ _WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS.values()))
 _LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
 _MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
 _MOST_LESS = 4  # letters by which a stem is shorter than a beginning of its words
-_BEGUN = 100  # chunks that may have a longer word, for each
+BEGUN = 100  # chunks that may have a longer word, for each
 
-_SHORTEST, _LONGEST = 4, 24  # letters; shorter words are like too many others, longer ones nobody types
-_MOST_CORRECTED = 3  # words of a query
-_MEANT = 3  # words that one with a typing error may mean
-_LIKELY, _LOOKED_AT = 8, 10  # stems that an error leads to, and passages that may show how a word is written
 _MARGIN = 4  # times as many candidates for a guest, whose scores are counted again
 _NAMED = 5  # documents called as the query
-_LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
+LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
 _RAREST = 24  # words of a pasted text that are looked for
 _MOST_COUNTS = 20_000  # they take 3 MB
 
@@ -73,11 +70,14 @@ class Gathered:
     begun_names: Mapping[int, float] = field(default_factory=dict)
     begun: Sequence[int] = ()  #: With words that begin like the last one of the query.
     aside: Sequence[int] = ()  #: With words of the query in furniture.
+    documents: DocumentWords = NO_DOCUMENTS  #: Which documents hold its rarer words.
 
     @property
     def ids(self) -> list[int]:
         """The ids of all gathered chunks, each once."""
-        return list(dict.fromkeys((*self.by_words, *self.begun, *self.aside, *self.named, *self.begun_names)))
+        spread = self.documents.passages
+        others = (*self.begun, *self.aside, *self.named, *self.begun_names)
+        return list(dict.fromkeys((*self.by_words, *spread, *others)))
 
 
 def gather(
@@ -111,11 +111,12 @@ def gather(
             begun_names=_begun_names(db, query, allowed),
             begun=_begun(db, query, counts, allowed),
             aside=_aside(db, query, counts, allowed, limit),
+            documents=document_words.read(db, counts, allowed),
         )
 
 
 def _begun_names(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> dict[int, float]:
-    if len(query.terms.name) < _LEAST_NAME:
+    if len(query.terms.name) < LEAST_NAME:
         return {}
     return find.begun_names(db, allowed, query.terms.name, _NAMES_BEGUN)
 
@@ -262,24 +263,32 @@ def search_texts(
 
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
-    """For each of ``words``, which no passage has, the ids of a few chunks with a word that begins with it.
-    The index has stems (*univers*), so shorter beginnings of *universi* are searched, too, and the results
-    compared."""
+    """For each of ``words``, which no passage has, the ids of a few chunks with a word that begins with it or
+    is another form of it. The index has stems (*univers*), so shorter beginnings of *universi* are searched,
+    too, and the results compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
-              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
+              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {BEGUN}"""
     ids_found: list[int] = []
-    asked = [w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and SPACED_WORD.fullmatch(w)]
+    asked = [
+        w for w in words if len(w) >= _LEAST_BEGINNING and not w.isdecimal() and SPACED_WORD.fullmatch(w)
+    ]
     for word in asked[:_MOST_BEGINNINGS]:
         before = len(ids_found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({find.match_any([word[:length]])} *)"
             ids = [chunk_id for (chunk_id,) in db.execute(sql, (match, *allowed.values))]
             for chunk_id, passage in search_texts(db, ids).items():
-                if any(each.startswith(word) for each in SPACED_WORD.findall(passage.text)):
+                if _has_form(passage.text, word):
                     ids_found.append(chunk_id)
             if len(ids_found) > before:
                 break
     return ids_found
+
+
+def _has_form(text: str, word: str) -> bool:
+    """Whether a (folded) text has a word that begins with ``word`` or has its stem."""
+    root = stem(word)
+    return any(each.startswith(word) or stem(each) == root for each in SPACED_WORD.findall(text))
 
 
 def chunk_count(db: sqlite3.Connection) -> int:
@@ -328,81 +337,3 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
         return total, every
     hidden = holders(db, units, f"+words.rowid IN ({find.HIDDEN})")
     return total - kept(db, _hidden_count), {unit: held - hidden[unit] for unit, held in every.items()}
-
-
-def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Return words that ``viewer`` may see for words of a query that no passage has, at most three for
-    each.
-
-    The last word may be unfinished: it is kept, followed by the most frequent words of titles that begin
-    with it. Other words are only corrected if no passage has a word that begins with them. They get words
-    that are one typing error away, those in titles first, then the most frequent.
-    """
-    unknown = [word for word in words if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
-    if not unknown:
-        return {}
-    last, allowed = words[-1], find.visible(viewer)
-    has_longer: list[str] = []  # words for which passages with longer ones are found
-    longer: Counter[str] = Counter()
-    for store in stores:
-        with suppress(StoreError), store.read() as db:
-            held = frequencies(db, unknown, viewer)[1]
-            unknown = [word for word in unknown if not held[word]]
-            has_longer += [word for word in unknown if by_beginnings(db, [word], allowed)]
-            if last in unknown:
-                longer.update(_longer_in_titles(db, last, allowed))
-    corrected: dict[str, tuple[str, ...]] = {}
-    if longer and last in unknown:
-        corrected[last] = (last, *_commonest(longer))
-        has_longer.append(last)
-    unknown = [word for word in unknown if len(word) >= _SHORTEST and word not in has_longer]
-    for word in unknown[:_MOST_CORRECTED]:
-        if meant := _one_error_away(stores, word, allowed):
-            corrected[word] = meant
-    return corrected
-
-
-def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Eligible) -> Counter[str]:
-    """Count the eligible titles with each word that begins with ``beginning``."""
-    sql = f"""SELECT DISTINCT d.id, c.title FROM words JOIN chunks c ON c.id = words.rowid
-              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
-    match = f"{{title title_terms}} : ({find.match_any([beginning])} *)"
-    longer: Counter[str] = Counter()
-    for _, title in db.execute(sql, (match, *allowed.values)):
-        words = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
-        longer.update([word for word in words if word.startswith(beginning)])
-    return longer
-
-
-def _one_error_away(stores: Sequence[Store], word: str, allowed: find.Eligible) -> tuple[str, ...]:
-    """The most likely words that differ from ``word`` by one typing error."""
-    spellings = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
-    counts: Counter[str] = Counter()
-    for store in stores:
-        with suppress(StoreError), store.read() as db:
-            counts.update(_literal(db, spellings, allowed))
-    return _commonest(counts)
-
-
-def _commonest(counts: Mapping[str, int]) -> tuple[str, ...]:
-    return tuple(sorted(counts, key=lambda word: (-counts[word], word))[:_MEANT])
-
-
-def _literal(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
-    """Count the eligible passages for each of ``words`` that occurs in one as written, not only as a stem.
-    A word in a title counts more than all texts."""
-    total, counts = frequencies(db, words, allowed.viewer)
-    sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
-              JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
-              WHERE words MATCH ? AND {allowed.sql} LIMIT {_LOOKED_AT}"""
-    literal: dict[str, int] = {}
-    for word in sorted(counts, key=lambda each: -counts[each])[:_LIKELY]:
-        if not counts[word]:
-            break
-        for columns in ("{title title_terms} : ", ""):
-            match = f"{columns}{find.match_any([word])}"
-            for title, text in db.execute(sql, (match, *allowed.values)):
-                if word in SPACED_WORD.findall(fold(text)):
-                    in_title = word in SPACED_WORD.findall(fold(title))
-                    literal[word] = max(literal.get(word, 0), counts[word] + (total if in_title else 0))
-    return literal

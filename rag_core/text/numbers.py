@@ -1,16 +1,20 @@
-"""Numbers and dates in a text, each as one thing however it is written.
+"""Numbers, dates and codes in a text, each as one thing however it is written.
 
 An amount, a telephone number and a date have signs or spaces between their digits. Of a number its digits
 together are what is compared, of a date those of the ISO form: ``2026-12-11``, ``11.12.2026``, ``11 December
 2026``, ``Dec 11, 2026`` and ``11 de diciembre de 2026`` are all 20261211. ``11/12/2026`` may be either of two
 days and is only a number; ``31/12/2026`` is a date.
+
+Bank accounts, cards and addresses of devices are written in groups: ``DE89 3704 0044 0532 0130 00`` and
+``00:1A:2B:3C:4D:5E`` are what all their letters and digits are together. A telephone number with the code of
+its country (ITU-T E.164) is also the number that is dialled inside the country.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from itertools import filterfalse
@@ -65,7 +69,32 @@ MONTH_OF_YEAR = re.compile(r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7}
 """A month written as ``2026-12``; its group is the number."""
 
 MONTH_NAMES = {f"{at:02}": name for at, name in enumerate(_NAMES, 1)}
-_CODE = re.compile(r"(?<![\w/-])[^\W\d_]{1,12}(?:[-/][^\W_]{1,12})+(?![\w/-])")
+
+_CODE = re.compile(r"(?<![\w/-])[^\W_]{1,24}(?:[-/][^\W_]{1,12}){0,8}(?![\w/-])")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
+_HASH = re.compile("(?:[0-9a-f]{8,}|[0-9A-F]{8,})")
+_LETTER = re.compile(r"[^\W\d_]")
+_ONE_KIND = re.compile(r"(?<=\d)[-/](?=\d)|(?<=[^\W\d_])[-/](?=[^\W\d_])")
+
+_MOST_OF_A_GROUPED = 34  # letters and digits; the longest IBAN (ISO 13616)
+_GROUPED = re.compile(
+    r"(?<![\w.,:+-])(?:"
+    r"[0-9A-Fa-f]{2}(?P<by>[:-])[0-9A-Fa-f]{2}(?:(?P=by)[0-9A-Fa-f]{2}){4}(?:(?:(?P=by)[0-9A-Fa-f]{2}){2})?"
+    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"
+    r"|(?P<account>[A-Za-z]{2}\d{2}(?P<gap>[ -])[A-Za-z\d]{4}(?:(?P=gap)[A-Za-z\d]{4}){1,6}"
+    r"(?:(?P=gap)[A-Za-z\d]{1,4})?)"
+    r"|(?P<digits>\d{2,12}(?:[ \u00a0\u202f-]\d{2,12}){2,12})"
+    r")(?!\w|[.,:-]\d)"
+)
+_TELEPHONE = re.compile(
+    r"(?<![\w.,:+-])(?:(?P<abroad>\+|00(?=[1-9]))(?P<country>[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
+    r"|[2-9]\d\d)(?P<rest>[ \u00a0./-]?(?:\(0\)[ \u00a0]?)?\(?\d{1,12}\)?(?:[ \u00a0./-]\(?\d{1,12}\)?){0,5})"
+    r"|\(0?\d{2,5}\)[ \u00a0./-]?\d{2,12}(?:[ \u00a0./-]\d{2,12}){0,3})(?!\w)"
+)
+_TRUNK = re.compile(r"\(0\)")  # the zero that is dialled only inside the country
+_LEAST_OF_A_TELEPHONE, _LEAST_OF_GROUPS = 7, 8  # digits
+_YEAR = re.compile(r"(?:1[89]|2[01])\d\d")
 
 Span = tuple[int, int]
 
@@ -74,6 +103,24 @@ def numbers(text: str) -> Iterator[Number]:
     """Return the numbers and dates in ``text`` (in NFC) that are written with signs, spaces or words."""
     if not _DIGIT.search(text):
         return
+    yield from longest([*_telephones(text), *_grouped(text), *_signed(text)])
+    yield from _written_out(text)
+
+
+def longest(figures: Iterable[Number]) -> list[Number]:
+    """Return the numbers in the order of their places. Of those that overlap, the longest is kept."""
+    kept: list[Number] = []
+    for figure in sorted(figures, key=lambda figure: figure.span[0]):
+        (start, end), (last_start, last_end) = figure.span, kept[-1].span if kept else (0, 0)
+        if start >= last_end:
+            kept.append(figure)
+        elif end - start > last_end - last_start:
+            kept[-1] = figure
+    return kept
+
+
+def _signed(text: str) -> Iterator[Number]:
+    """Return the dates and numbers in ``text`` that have signs or spaces between their digits."""
     for run in _DIGITS_AND_SIGNS.finditer(text):
         for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
             parts = tuple(_DIGITS.findall(match[0]))
@@ -82,15 +129,69 @@ def numbers(text: str) -> Iterator[Number]:
                 yield _date(match.span(), parts, day)
             elif (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
                 yield Number(match.span(), parts, (whole,))
-    yield from _written_out(text)
+
+
+def _telephones(text: str) -> Iterator[Number]:
+    """Return the telephone numbers in ``text`` that name a country, or have the code of a place in
+    brackets."""
+    for match in _TELEPHONE.finditer(text):
+        parts = tuple(_DIGITS.findall(_TRUNK.sub("", match[0])))
+        whole = "".join(parts)
+        if not _LEAST_OF_A_TELEPHONE <= len(whole) <= _MOST_DIGITS:
+            continue
+        if not match["country"]:
+            yield Number(match.span(), parts, (whole,))
+            continue
+        inside = "".join(_DIGITS.findall(_TRUNK.sub("", match["rest"]))).removeprefix("0")
+        yield Number(match.span(), parts, (match["country"] + inside, f"0{inside}", inside))
+
+
+def _grouped(text: str) -> Iterator[Number]:
+    """Return the numbers of accounts, cards and devices in ``text``, which are written in groups."""
+    for match in _GROUPED.finditer(text):
+        parts = tuple(_WORD.findall(match[0].lower()))
+        whole = "".join(parts)
+        digits = sum(map(str.isdecimal, whole))
+        if len(whole) > _MOST_OF_A_GROUPED or (match["account"] and digits * 2 < len(whole)):
+            continue
+        if match["digits"] and (len(whole) < _LEAST_OF_GROUPS or _are_dates(match[0], parts)):
+            continue
+        yield Number(match.span(), parts, (whole,))
+
+
+def _are_dates(written: str, parts: tuple[str, ...]) -> bool:
+    """Whether groups of digits are a date such as ``2026-12-11``, or only years."""
+    return all(_YEAR.fullmatch(part) for part in parts) or ("-" in written and _day("-", parts) is not None)
 
 
 def codes(text: str) -> Iterator[Number]:
-    """Return the codes in ``text``, such as ``INV-2024-019`` and ``utf-8``: letters first, a digit somewhere,
-    hyphens or slashes between. They have parts, but no ``wholes``."""
+    """Return the codes in ``text``, such as ``INV-2024-019``, ``utf-8`` and ``E1102``: letters and digits,
+    perhaps with hyphens or slashes between. Hashes are none."""
     for match in _CODE.finditer(text):
-        if any(map(str.isdecimal, match[0])):
-            yield Number(match.span(), tuple(_WORD.findall(_plain(match[0]))))
+        parts = tuple(_WORD.findall(_plain(match[0])))
+        if len(parts) == 1:
+            parts = tuple(word_parts(match[0]))
+        whole = "".join(parts)
+        if len(parts) > 1 and not whole.isdecimal() and any(map(str.isdecimal, whole)):
+            yield Number(match.span(), parts, (whole,))
+
+
+def word_parts(word: str) -> list[str]:
+    """Return the parts of a word such as ``getUserName`` or ``E1102``, in lower case; [] if it has none. A
+    hash, in which digits and letters take turns, as in ``e929cafe102a``, has none."""
+    parts = [part.lower() for part in _PART.findall(word)] if word.isascii() and _MIXED.search(word) else []
+    return parts if len(parts) > 1 and not (len(parts) > 2 and _HASH.fullmatch(word)) else []
+
+
+def joined_codes(text: str) -> Iterator[str]:
+    """Return the codes in ``text`` without their hyphens, if that joins digits with digits or letters with
+    letters: the parts of the whole are not those of the code."""
+    for written in text.split():
+        if "-" not in written and "/" not in written:
+            continue
+        for match in _CODE.finditer(written):
+            if _ONE_KIND.search(match[0]) and _DIGIT.search(match[0]) and _LETTER.search(match[0]):
+                yield "".join(_WORD.findall(_plain(match[0])))
 
 
 def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:

@@ -18,7 +18,16 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
+from rag_core.text.numbers import (
+    MONTH_NAMES,
+    MONTH_OF_YEAR,
+    Span,
+    codes,
+    joined_codes,
+    longest,
+    numbers,
+    word_parts,
+)
 from rag_core.text.prose import without_runs
 from rag_core.types import Forms, Number, Phrase, Query
 
@@ -52,11 +61,6 @@ _LETTERS = str.maketrans(
 )
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_HASH = re.compile("(?:[0-9a-f]{8,}|[0-9A-F]{8,})")
-"""A hash: where digits and letters take turns, as in ``e929cafe102a``, it has no parts."""
-_MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
-
 _DIGITS = re.compile("[0-9]+")
 _LONGEST_NUMBER = 12  # digits that are compared as a number
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
@@ -138,13 +142,14 @@ def extra_terms(text: str) -> str:
     for word in filter(None, _ORDINARY_OR_NOT.findall(text)):
         if not word.isascii():
             terms += _extra_of(word)
-        elif len(word) > 2 and _MIXED.search(word):
-            terms += _parts(word)
+        elif len(word) > 2:
+            terms += word_parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
         month = number.month if number.month not in number.parts else ""
         terms += filter(None, (*number.wholes, number.day, month))
     terms += (MONTH_NAMES[month] for month in MONTH_OF_YEAR.findall(text))
+    terms += joined_codes(text)
     return " ".join(terms)
 
 
@@ -164,11 +169,6 @@ def _extra_of(word: str) -> Iterator[str]:
         yield fold(spelled)
 
 
-def _parts(word: str) -> list[str]:
-    parts = [part.lower() for part in _PART.findall(word)]
-    return parts if len(parts) > 1 and not (len(parts) > 2 and _HASH.fullmatch(word)) else []
-
-
 def _pieces(word: str) -> Iterator[str]:
     """Split a word where a script without spaces begins or ends: ``2023年计划`` → 2023, 年计划."""
     return filter(None, _UNSPACED_SPLIT.split(word))
@@ -185,8 +185,8 @@ def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
     """Return the words of a query as typed, each with its units, and the numbers, dates and codes in it. A
     number with its signs counts as one word, and so does a name such as ``snake_case``."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
-    figures = [*numbers(text), *codes(text)]
-    places = [(each.span, each.parts) for each in figures]
+    figures = figures_of(text)
+    places = [(figure.span, figure.parts) for figure in figures]
     places += [(match.span(), (match[0].lower(),)) for match in _SNAKE.finditer(text)]
     found: dict[str, tuple[str, Sequence[str]]] = {}
     at = 0
@@ -201,17 +201,23 @@ def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
     return telling or dict(found.values()), figures
 
 
+def figures_of(text: str) -> list[Number]:
+    """Return the numbers, dates and codes of a query, in the order of their places."""
+    return longest([*numbers(text), *codes(text)])
+
+
 def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
-    """The words of a query, folded; with ``parts`` also those of identifiers and numbers."""
+    """The words of a query, folded; with ``parts`` also those of identifiers, numbers and codes."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
+    figures = figures_of(text) if parts else []
     for match in _WORD.finditer(text):
         word = match.group()
         yield from _pieces(fold(word))
-        if parts and word.isascii() and _MIXED.search(word):
-            yield from _parts(word)
+        if parts and not any(start <= match.start() < end for start, end in [each.span for each in figures]):
+            yield from word_parts(word)
+    for figure in figures:
+        yield from (*figure.parts, *figure.wholes)
     if parts:
-        for number in numbers(text):
-            yield from number.wholes
         for match in _SNAKE.finditer(text):  # a phrase for the index
             yield match[0].lower()
 
@@ -297,6 +303,9 @@ def forms_of(word: str) -> Forms:
     that *config* finds *configuration*."""
     if "|" in word:
         return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
+    if " " in word:
+        others = tuple([forms_of(part) for part in word.split(" ")])
+        return Forms(word, beginning=others[0].whole, kind="row", others=others)
     if is_unspaced(word) or "_" in word:
         return Forms(word, beginning=word, kind="name" if "_" in word else "pair")
     root = stem(word)
@@ -338,8 +347,11 @@ def alternatives(unit: str) -> list[str]:
 
 def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
     """The units of ``words``, each with its forms."""
-    found = units(words)
-    return dict(zip(found, map(forms_of, found), strict=True))
+    return _forms(units(words))
+
+
+def _forms(units_of_query: Iterable[str]) -> dict[str, Forms]:
+    return {unit: forms_of(unit) for unit in units_of_query}
 
 
 # --- where words stand in a text ---------------------------------------------------------
@@ -351,6 +363,8 @@ def word_places(text: str, forms: Forms) -> list[Span]:
     """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
     if forms.kind == "any":
         return sorted({span for other in forms.others for span in word_places(text, other)})
+    if forms.kind == "row":
+        return _rows(text, *forms.others)
     spans: list[Span] = []
     start = text.find(forms.beginning)
     while start >= 0:
@@ -369,6 +383,13 @@ def word_places(text: str, forms: Forms) -> list[Span]:
     return spans
 
 
+def _rows(text: str, first: Forms, second: Forms) -> list[Span]:
+    """The places where a form of ``second`` follows the whole word ``first``, after a space or a hyphen."""
+    pattern = rf"(?<!\w){re.escape(first.whole)}[ \n-]({re.escape(second.beginning)}\w{{0,20}})"
+    root = stem(first.whole + second.whole)
+    return [match.span() for match in re.finditer(pattern, text) if stem(first.whole + match[1]) == root]
+
+
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:
     """Count each of the units ``wanted`` that ``text`` (folded) holds.
 
@@ -381,7 +402,7 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
             counts[unit] = min(len(spans), _MOST_COUNTED)
     for number in numbers:
         # the parts in a row, with at most one sign between two of them
-        in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"
+        in_a_row = r"(?<!\w)" + r"[\W_]?".join(number.parts) + r"(?!\w)"
         if not counts.keys().isdisjoint(number.wholes) or (not number.month and re.search(in_a_row, text)):
             for part in (*number.wholes, *number.parts):
                 counts.setdefault(part, 1)
@@ -429,18 +450,26 @@ def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
     typed: list[tuple[str, tuple[str, ...]]] = []
     for word, part in query.terms.typed:
         named = corrected.get(part[0], (word,))[0] if len(part) == 1 else word
-        typed.append((named, tuple(instead.get(unit, unit) for unit in part)))
-    terms = query.terms
-    return replace(
-        query,
-        terms=replace(
-            terms,
-            name=name_key(name),
-            words=tuple([instead.get(word, word) for word in terms.words]),
-            forms=unit_forms([instead.get(unit, unit) for unit in terms.forms]),
-            loose=unit_forms([instead.get(unit, unit) for unit in terms.loose]),
-            typed=tuple(typed),
-            corrected=tuple(corrected.items()),
-            completed=next((word for word in instead if word in meant[word]), ""),
-        ),
+        typed.append((named, part))
+    terms = replace(
+        query.terms,
+        name=name_key(name),
+        typed=tuple(typed),
+        corrected=tuple(corrected.items()),
+        completed=next((word for word in instead if word in meant[word]), ""),
     )
+    return with_units(replace(query, terms=terms), instead)
+
+
+def with_units(query: Query, instead: Mapping[str, str]) -> Query:
+    """Return ``query`` with other units in the place of those that ``instead`` names."""
+    terms = query.terms
+    typed = [(word, tuple(instead.get(unit, unit) for unit in part)) for word, part in terms.typed]
+    changed = replace(
+        terms,
+        words=tuple([instead.get(word, word) for word in terms.words]),
+        forms=_forms([instead.get(unit, unit) for unit in terms.forms]),
+        loose=_forms([instead.get(unit, unit) for unit in terms.loose]),
+        typed=tuple(typed),
+    )
+    return replace(query, terms=changed)

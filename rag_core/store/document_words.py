@@ -1,0 +1,101 @@
+"""Which words of a query a document holds anywhere, in one passage or spread over several.
+
+Only the rarer words of a query are looked up, by the index of words: common ones say little, and going
+through all their passages would take longer than the rest of the search.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag_core.store import find
+from rag_core.store.connection import rows_at_once
+
+_MOST_OF_A_WORD = 2000  # passages with a word whose documents are looked up
+_MOST_OF_ALL = 4000  # the same for all words together; the rarest come first
+_MOST_DOCUMENTS = 40  # that hold every rare word, and whose passage becomes a candidate
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWords:
+    """The rarer words of a query, by the documents that hold at least two of them."""
+
+    units: Mapping[int, frozenset[str]] = field(default_factory=dict)  #: Document id → units.
+    lengths: Mapping[int, int] = field(default_factory=dict)  #: Document id → number of its passages.
+    #: A passage of each eligible document that holds every rare word: the one with most of them.
+    passages: Sequence[int] = ()
+
+
+NO_DOCUMENTS = DocumentWords()
+
+
+def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligible) -> DocumentWords:
+    """Return the documents of a viewer that hold several words of a query.
+
+    Args:
+        db: The store.
+        counts: The units of the query, each with the number of passages that have it.
+        allowed: The condition for eligible passages, and the viewer.
+
+    """
+    rare = _rare(counts)
+    if len(rare) < 2:
+        return NO_DOCUMENTS
+    held: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
+    for unit, document, chunk_id in _holders(db, rare, find.visible(allowed.viewer)):
+        held[document].setdefault(unit, []).append(chunk_id)
+    units = {document: frozenset(holders) for document, holders in held.items() if len(holders) > 1}
+    complete = [document for document, its_units in units.items() if len(its_units) == len(rare)]
+    best = [_with_most(held[document]) for document in complete[:_MOST_DOCUMENTS]]
+    return DocumentWords(units, _lengths(db, units), _eligible(db, best, allowed))
+
+
+def _rare(counts: Mapping[str, int]) -> list[str]:
+    """Return the units that few passages have, the rarest first."""
+    rare: list[str] = []
+    room = _MOST_OF_ALL
+    for unit, count in sorted(counts.items(), key=lambda item: item[1]):
+        if 0 < count <= min(_MOST_OF_A_WORD, room):
+            rare.append(unit)
+            room -= count
+    return rare
+
+
+def _holders(
+    db: sqlite3.Connection, units: Sequence[str], visible: find.Eligible
+) -> list[tuple[str, int, int]]:
+    """Return (unit, document id, chunk id) for each passage that has one of the units. Folders do not
+    count."""
+    sql = f"""SELECT c.document_id, c.id FROM words JOIN chunks c ON c.id = words.rowid
+              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {visible.sql}"""
+    holders: list[tuple[str, int, int]] = []
+    for unit in units:
+        match = f"- path : ({find.match_any([unit])})"
+        rows = rows_at_once(db, ["document", "chunk"], sql, (match, *visible.values))
+        holders += [(unit, document, chunk_id) for document, chunk_id in rows]
+    return holders
+
+
+def _with_most(holders: Mapping[str, Sequence[int]]) -> int:
+    """Return the passage that has most of the units; of equal ones the first."""
+    counts: defaultdict[int, int] = defaultdict(int)
+    for ids in holders.values():
+        for chunk_id in ids:
+            counts[chunk_id] += 1
+    return min(counts, key=lambda chunk_id: (-counts[chunk_id], chunk_id))
+
+
+def _lengths(db: sqlite3.Connection, documents: Mapping[int, object]) -> dict[int, int]:
+    sql = """SELECT document_id, count(*) FROM chunks
+             WHERE document_id IN (SELECT value FROM json_each(?)) GROUP BY document_id"""
+    return dict(rows_at_once(db, ["document", "length"], sql, (json.dumps(list(documents)),)))
+
+
+def _eligible(db: sqlite3.Connection, ids: Sequence[int], allowed: find.Eligible) -> list[int]:
+    sql = f"""SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id
+              WHERE c.id IN (SELECT value FROM json_each(?)) AND {allowed.sql}"""
+    return [chunk_id for (chunk_id,) in rows_at_once(db, ["id"], sql, (json.dumps(ids), *allowed.values))]
