@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from rag_core.store import find
 from rag_core.store.connection import rows_at_once
 
-_MOST_OF_A_WORD = 2000  # passages with a word whose documents are looked up
-_MOST_OF_ALL = 4000  # the same for all words together; the rarest come first
+_MOST_PASSAGES = 1000  # with one of the words, whose documents are looked up; the rarest words come first
 _MOST_DOCUMENTS = 40  # that hold every rare word, and whose passage becomes a candidate
 
 
@@ -57,9 +56,9 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
 def _rare(counts: Mapping[str, int]) -> list[str]:
     """Return the units that few passages have, the rarest first."""
     rare: list[str] = []
-    room = _MOST_OF_ALL
+    room = _MOST_PASSAGES
     for unit, count in sorted(counts.items(), key=lambda item: item[1]):
-        if 0 < count <= min(_MOST_OF_A_WORD, room):
+        if 0 < count <= room:
             rare.append(unit)
             room -= count
     return rare
@@ -70,8 +69,11 @@ def _holders(
 ) -> list[tuple[str, int, int]]:
     """Return (unit, document id, chunk id) for each passage that has one of the units. Folders do not
     count."""
-    sql = f"""SELECT c.document_id, c.id FROM words JOIN chunks c ON c.id = words.rowid
-              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {visible.sql}"""
+    sql = "SELECT c.document_id, c.id FROM words JOIN chunks c ON c.id = words.rowid"
+    if find.takes_all(db, visible):
+        sql += " WHERE words MATCH ?"
+    else:
+        sql += f" JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {visible.sql}"
     holders: list[tuple[str, int, int]] = []
     for unit in units:
         match = f"- path : ({find.match_any([unit])})"
