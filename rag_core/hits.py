@@ -118,6 +118,8 @@ class Hit:
     #: The other names of a document without text.
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)
     headings: str = field(default="", metadata=INNER)
+    #: The tags, aliases and front matter of its document, as words.
+    aside: str = field(default="", metadata=INNER)
 
     @property
     def anchor(self) -> str | None:

@@ -82,6 +82,11 @@ TEXTS = {
     "not_reranked": "The reranker gave no order, so results keep theirs. {reason}",
     "gone": "{count:passage} left out, as the file is gone.",
     "long_query": "The query has {length:,} characters; its beginning and its rarest words are searched.",
+    "or_between": (
+        "OR works between two plain words and between filters of one kind. {before!r} and {after!r} are both"
+        " searched."
+    ),
+    "star": "{word!r} is searched as {instead!r}: words that begin alike are found, endings are not.",
     "max_tokens": "The best passage has {tokens:,} tokens, more than {limit:,} (max_tokens).",
     "no_match": "No document matches these filters.",
     "unknown_value": "No document in {stores:store} {lacks} {value!r}. {hints}",

@@ -249,6 +249,7 @@ class Query:
     filters: Filters = Filters()  #: What a document must fit.
     beside: Filters = Filters()  #: More that it must fit.
     excluded: Filters = Filters()  #: A document that fits any field of it is left out.
+    remarks: tuple[Message, ...] = ()  #: What of it is not searched as it was typed.
 
 
 MAX_DEPTH = 1000  # hits of a search at most, over all its pages

@@ -1,6 +1,8 @@
 """The query language: ``type:python tag:aws status:open after:2026-01-01 "exact words" -without``.
 
-A minus before a filter (``-tag:draft``) leaves out what fits it.
+A minus before a filter (``-tag:draft``) leaves out what fits it. ``NOT draft`` is ``-draft``, ``AND`` is
+ignored, as all words count anyway, and of ``pension OR annuity`` either will do. A query all in capitals
+has only words.
 
 Anything else is searched as it stands; a ``key:`` that is no filter and no property of a document is plain
 words, and so is ``-F``, an option.
@@ -16,10 +18,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
+from rag_core.messages import Message, say
 from rag_core.store.find import FILTERS
 from rag_core.store.properties import key_of
 from rag_core.text.days import DAY_EXAMPLES, WORDS, span
-from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_words
+from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_units, with_words
 from rag_core.types import Filters, Query, Terms
 
 MAX_LENGTH = 2000
@@ -46,6 +49,9 @@ _TOKEN = re.compile(
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 """The quotes that phones and word processors type."""
+_OPERATORS = frozenset(("AND", "OR", "NOT"))
+_WITH_SIGNS = re.compile(r"[A-Za-z]{1,2}(?:#|\+\+)")
+_WITH_STAR = re.compile(r"\*(?=\w)")  # at the end of a word it changes nothing: longer words are found
 _CODE = (":", "/", "\\")  # what follows the colon of a name in code, an address or a Windows path
 _SAYS_SOMETHING = re.compile("[^-\"' ]")
 
@@ -64,9 +70,7 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
     if len(raw) > MAX_LENGTH:
         return _pasted(raw)
-    parts = _Parts()
-    for token in _TOKEN.finditer(_storable(raw).translate(_QUOTES)):
-        _sort(token, properties, parts)
+    parts = _parts(_storable(raw).translate(_QUOTES), properties)
     filters = [*parts.filters, *parts.excluded, *parts.stores]
     _check_limits(filters, [*parts.phrases, *parts.without])
     text = " ".join(" ".join(parts.spoken).split())
@@ -78,9 +82,11 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
         stores=tuple(parts.stores),
         filters=filters_from(parts.filters),
         excluded=filters_from(parts.excluded),
+        remarks=tuple(parts.remarks),
     )
     unquoted = query_words(" ".join(parts.loose)[:_RANKED_LENGTH])
-    return with_words(query, query_words(text[:_RANKED_LENGTH]), text, unquoted)
+    query = with_words(query, query_words(text[:_RANKED_LENGTH]), text, unquoted)
+    return with_units(query, _alternatives(parts))
 
 
 @dataclass(slots=True)
@@ -94,25 +100,88 @@ class _Parts:
     without: list[str] = field(default_factory=list)  #: Exact words with a minus.
     spoken: list[str] = field(default_factory=list)  #: What is searched by its words, in order.
     loose: list[str] = field(default_factory=list)  #: Of these what is not in quotes.
+    either: list[tuple[str, str]] = field(default_factory=list)  #: Neighbours with an OR between them.
+    remarks: list[Message] = field(default_factory=list)
 
 
-def _sort(token: re.Match[str], properties: Collection[str], parts: _Parts) -> None:
+def _parts(text: str, properties: Collection[str]) -> _Parts:
+    """Sort the tokens of a query by their kind."""
+    parts = _Parts()
+    tokens = [*_TOKEN.finditer(text)]
+    operators = _OPERATORS if any(map(_is_not_shouted, tokens)) else frozenset[str]()
+    before: re.Match[str] | None = None
+    operator = ""
+    for index, token in enumerate(tokens):
+        if token.group() in operators and index + 1 < len(tokens) and (before or token.group() == "NOT"):
+            operator = token.group()
+            continue
+        _sort(token, properties, parts, is_excluded=operator == "NOT")
+        if operator == "OR" and before:
+            _join(before, token, parts)
+        before, operator = token, ""
+    return parts
+
+
+def _is_not_shouted(token: re.Match[str]) -> bool:
+    """Whether a token is not all in capitals, so that capitals elsewhere mean something."""
+    return token.group() not in _OPERATORS and not token.group().isupper()
+
+
+def _join(before: re.Match[str], token: re.Match[str], parts: _Parts) -> None:
+    """Note that an OR stands between two tokens. Filters of one kind are alternatives anyway."""
+    if before["word"] and token["word"]:
+        parts.either.append((before["word"], token["word"]))
+    elif not (before["key"] and before["key"] == token["key"]):
+        parts.remarks.append(say("or_between", before=before.group()[:_SHOWN], after=token.group()[:_SHOWN]))
+
+
+def _alternatives(parts: _Parts) -> dict[str, str]:
+    """Return the units of words with an OR between them → all of these units, as alternatives."""
+    together: dict[str, list[str]] = {}
+    for pair in parts.either:
+        both = units(query_words(" ".join(pair)))
+        if len(both) != len(pair):  # numbers, codes and words without spaces have several
+            parts.remarks.append(say("or_between", before=pair[0][:_SHOWN], after=pair[1][:_SHOWN]))
+            continue
+        group = list(dict.fromkeys([*together.get(both[0], [both[0]]), both[1]]))
+        together |= dict.fromkeys(group, group)
+    return {
+        unit: "|".join([unit, *(other for other in group if other != unit)])
+        for unit, group in together.items()
+    }
+
+
+def _sort(token: re.Match[str], properties: Collection[str], parts: _Parts, *, is_excluded: bool) -> None:
     """Add a token to the part of the query that it belongs to."""
     key, value = _key_and_value(token)
+    is_excluded = is_excluded or bool(token["not"])
     if pair := _as_filter(key, value, properties):
-        (parts.excluded if token["not"] else parts.filters).append(pair)
+        (parts.excluded if is_excluded else parts.filters).append(pair)
     elif token["not"]:
         parts.without.append(token.group()[1:])
     elif key.lower() == "store" and value:
         parts.stores.append(value)
-    elif token["minus"]:
-        parts.without.append(token["phrase"] if token["word"] is None else token["word"])
+    elif token["minus"] or (is_excluded and not token["stray"]):
+        parts.without.append(token["phrase"] or token["word"] or token.group())
     elif token["phrase"] is not None:
         parts.phrases.append(token["phrase"])
         parts.spoken.append(token["phrase"])
     elif not token["stray"]:
-        parts.spoken.append(token.group())
-        parts.loose.append(token.group())
+        _say(token.group(), parts)
+
+
+def _say(word: str, parts: _Parts) -> None:
+    """Add a plain word. A name such as ``C#`` is exact, as its letter alone says nothing."""
+    if _WITH_SIGNS.fullmatch(word):
+        parts.phrases.append(word)
+        parts.spoken.append(word)
+        return
+    if match := _WITH_STAR.search(word):
+        parts.remarks.append(
+            say("star", word=word[:_SHOWN], instead=match.re.sub(" ", word).strip()[:_SHOWN])
+        )
+    parts.spoken.append(word)
+    parts.loose.append(word)
 
 
 def _key_and_value(token: re.Match[str]) -> tuple[str, str]:

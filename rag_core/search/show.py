@@ -90,6 +90,7 @@ def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
         document=document,
         hidden=() if row["kept"] is None else tuple(furniture.hidden(row["text"], row["kept"])),
         aliases=() if row["text"].strip() else view.aliases(db, document.id),
+        aside=row["tags"],
     )
 
 
@@ -122,13 +123,15 @@ def _where_words_stand(hit: Hit, query: Query) -> str:
     """Return words that tell where a hit has the query words that its text lacks: in its name or headings, or
     in tags or front matter. '' if there is nothing to tell."""
 
-    def lacking(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
-        held = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.terms.numbers)
-        return {unit: forms for unit, forms in wanted.items() if unit not in held}
+    def held(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
+        counts = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.terms.numbers)
+        return {unit: forms for unit, forms in wanted.items() if unit in counts}
 
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    elsewhere = lacking(hit.content, query.terms.forms)
-    hidden = lacking(names, elsewhere) if hit.document.file_type == "markdown" else {}
-    if hidden:
-        return f"{'' if hidden == query.terms.forms else ', some'} in its tags or front matter"
-    return " in its name or headings" if elsewhere and elsewhere == query.terms.forms else ""
+    forms = query.terms.forms
+    in_text = held(hit.content, forms)
+    in_names = held(names, forms)
+    lacking = {unit: forms[unit] for unit in forms if unit not in in_text and unit not in in_names}
+    if lacking and hit.document.file_type == "markdown" and (aside := held(hit.aside, lacking)):
+        return f"{'' if aside == forms else ', some'} in its tags or front matter"
+    return " in its name or headings" if not in_text and not lacking else ""

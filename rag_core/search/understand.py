@@ -36,7 +36,7 @@ def understand(
     similar ones. Of a pasted text only the rarest words are searched. Stores that cannot be read are left
     out.
     """
-    remarks: list[Notice] = []
+    remarks = [Notice.of(remark) for remark in query.remarks]
     if keys := other_keys(query.raw):
         names = _property_names(stores, viewer)
         query = asked(query.raw, filters, names)

@@ -48,7 +48,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 def found(library: Library, query: str, mode: Mode = "lexical", filters: Filters | None = None) -> set[str]:
     answer = library.search(OWNER, query, ["kitchen"], mode=mode, top_k=50, filters=filters)
     hints = ("No document", "No note has", "No passage has the word", "Without the filters something fits")
-    assert not [said for said in answer.warnings if not said.startswith(hints)]
+    others = [said for said in answer.warnings if not said.startswith(hints)]
+    assert not [said for said in others if "is searched as" not in said and not said.startswith("OR works")]
     return {hit.document.path for hit in answer.hits}
 
 
@@ -256,7 +257,7 @@ def test_stray_signs_are_no_operators(raw: str) -> None:
     "query",
     [
         "pie AND",
-        "NOT pie",
+        "NOT PIE",
         "pie OR",
         "NEAR(pie)",
         "pie*",
@@ -327,7 +328,8 @@ def test_any_text_is_a_query_or_refused(library: Library, text: str, mode: Mode)
     except (InvalidInput, NotFound):  # such as a store that is not there
         return
     hints = ("No document", "No note has", "No passage has the word", "Without the filters something fits")
-    assert not [said for said in answer.warnings if not said.startswith(hints)]
+    others = [said for said in answer.warnings if not said.startswith(hints)]
+    assert not [said for said in others if "is searched as" not in said and not said.startswith("OR works")]
 
 
 # --- filters given beside the query -----------------------------------------------------
