@@ -1,23 +1,25 @@
-"""Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS) → the rows of each sheet. Read with calamine."""
+"""Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS) → the rows of each sheet as they are shown.
+
+XLSX and ODS keep how a cell is shown: `workbook` and `opendocument_sheets` read them. XLS and XLSB are read
+with calamine, which gives their values without formats.
+"""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from datetime import datetime, time
 from pathlib import PurePosixPath
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
-from python_calamine import CalamineWorkbook, PasswordError
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
-from rag_core.extract.building import Builder, needs_password
+from rag_core.extract import number_format, opendocument_sheets, workbook
+from rag_core.extract.building import Builder, damaged, needs_password
 from rag_core.extract.office import refuse_encrypted
+from rag_core.extract.sheet_rows import Row, add_rows
 from rag_core.types import Extracted
-
-_ROWS = 50
-_ROWS_SIZE = 700
-"""Rows and characters after which a passage of rows ends."""
-_HEADER_SIZE = 150
-_MOST_COLUMNS = 1000
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
@@ -25,36 +27,49 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     a password."""
     refuse_encrypted(data, path)
     builder = Builder()
+    warnings = _read_zipped(builder, data, path)
+    if warnings is None:
+        warnings = _read_by_calamine(builder, data, path)
+    document = builder.document("sheet", path.name, warnings=warnings)
+    if warnings and not document.text:
+        raise damaged(path, data)
+    return document
+
+
+def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str] | None:
+    """Read XLSX and ODS, whatever the suffix says. Return what could not be read; None for other formats."""
+    if not is_zipfile(io.BytesIO(data)):
+        return None
+    with ZipFile(io.BytesIO(data)) as archive:
+        if workbook.is_workbook(archive):
+            return workbook.read_into(builder, archive)
+        if opendocument_sheets.is_spreadsheet(archive):
+            return opendocument_sheets.read_into(builder, archive, path)
+    return None
+
+
+def _read_by_calamine(builder: Builder, data: bytes, path: PurePosixPath) -> list[str]:
+    """Read the other formats. Return what could not be read."""
+    warnings: list[str] = []
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
     except PasswordError:
         raise needs_password(path) from None
     for name in book.sheet_names:
-        if not builder.is_full:
-            _add_sheet(builder, name, book.get_sheet_by_name(name).iter_rows())
-    return builder.document("sheet", path.name)
-
-
-def _add_sheet(builder: Builder, sheet: str, rows: Any) -> None:
-    """The rows of a sheet in parts of at most 50, each below the names of the columns."""
-    header = ""
-    count = size = 0
-    for number, row in enumerate(rows, 1):
         if builder.is_full:
-            return
-        cells = [_cell(value) for value in row[:_MOST_COLUMNS]]
-        line = "\t".join(cells).rstrip()
-        if not line.strip():
+            break
+        try:
+            rows = book.get_sheet_by_name(name).iter_rows()
+        except CalamineError:
+            warnings.append(f"The sheet {name!r} is damaged.")
             continue
-        is_header = not header and len(names := [each for each in cells if each]) > 1
-        if is_header or not count or count >= _ROWS or size + len(line) > _ROWS_SIZE:
-            builder.begin("row", f"{sheet}!{number}", sheet, header)
-            count = size = 0
-        if is_header:
-            header = ", ".join(names)[:_HEADER_SIZE]
-        builder.add(line, gap="\n")
-        count += 1
-        size += len(line)
+        add_rows(builder, name, _rows(rows))
+    return warnings
+
+
+def _rows(rows: Iterable[list[Any]]) -> Iterator[Row]:
+    for number, row in enumerate(rows, 1):
+        yield number, [_cell(value) for value in row]
 
 
 def _cell(value: Any) -> str:
@@ -62,9 +77,9 @@ def _cell(value: Any) -> str:
     match value:
         case bool():
             return "TRUE" if value else "FALSE"
-        case float() if value.is_integer() and abs(value) < 1e15:
-            return str(int(value))
+        case float():
+            return number_format.plain(value)
         case datetime() if value.time() == time.min:
             return value.date().isoformat()
         case _:
-            return " ".join(str(value).split())
+            return str(value)

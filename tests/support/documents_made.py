@@ -6,8 +6,9 @@ import io
 import json
 import struct
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from email.message import EmailMessage
+from typing import Any
 
 
 def pdf(
@@ -136,6 +137,49 @@ def xlsx(**sheets: Sequence[Sequence[object]]) -> bytes:
     return made.getvalue()
 
 
+def workbook(write: Callable[[Any, Any], None], name: str = "Sheet") -> bytes:
+    """A workbook with one sheet into which ``write(book, sheet)`` writes."""
+    from xlsxwriter import Workbook
+
+    made = io.BytesIO()
+    with Workbook(made, {"in_memory": True}) as book:
+        write(book, book.add_worksheet(name))
+    return made.getvalue()
+
+
+def strict(archive: bytes) -> bytes:
+    """A file in Open XML with the namespaces of its strict form."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    for before, after in _STRICT.items():
+        for name in files:
+            files[name] = files[name].replace(before.encode(), after.encode())
+    return zipped(files)
+
+
+_STRICT = {
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "http://purl.oclc.org/ooxml/wordprocessingml/main",
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main": "http://purl.oclc.org/ooxml/spreadsheetml/main",
+    "http://schemas.openxmlformats.org/presentationml/2006/main": "http://purl.oclc.org/ooxml/presentationml/main",
+    "http://schemas.openxmlformats.org/drawingml/2006/": "http://purl.oclc.org/ooxml/drawingml/",
+    "http://schemas.openxmlformats.org/officeDocument/2006/": "http://purl.oclc.org/ooxml/officeDocument/",
+}
+
+
+def added(archive: bytes, files: Mapping[str, str | bytes]) -> bytes:
+    """``archive`` with these files in addition."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as old:
+        return zipped({**{name: old.read(name) for name in old.namelist()}, **files})
+
+
+def damaged_part(archive: bytes, name: str, part: bytes = b"<no XML") -> bytes:
+    """``archive`` with another content of the file whose name ends with ``name``."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as old:
+        files = {each: old.read(each) for each in old.namelist()}
+    [full] = [each for each in files if each.endswith(name)]
+    return zipped({**files, full: part})
+
+
 def ods(**sheets: Sequence[Sequence[object]]) -> bytes:
     """An OpenDocument workbook with these rows in each sheet."""
     tables = ""
@@ -149,7 +193,7 @@ def ods(**sheets: Sequence[Sequence[object]]) -> bytes:
         )
         lines = "".join(f"<table:table-row>{each}</table:table-row>" for each in cells)
         tables += f'<table:table table:name="{name}">{lines}</table:table>'
-    return _opendocument(f"<office:spreadsheet>{tables}</office:spreadsheet>", "spreadsheet")
+    return opendocument(f"<office:spreadsheet>{tables}</office:spreadsheet>", "spreadsheet")
 
 
 def xls(**sheets: Sequence[Sequence[object]]) -> bytes:
@@ -211,27 +255,34 @@ def encrypted_office() -> bytes:
 
 def odt(body: str) -> bytes:
     """An OpenDocument text with this content of ``office:text``."""
-    return _opendocument(f"<office:text>{body}</office:text>")
+    return opendocument(f"<office:text>{body}</office:text>")
 
 
 def odp(*pages: str) -> bytes:
     """An OpenDocument presentation with this content of each page."""
     drawn = "".join(f"<draw:page>{page}</draw:page>" for page in pages)
-    return _opendocument(f"<office:presentation>{drawn}</office:presentation>")
+    return opendocument(f"<office:presentation>{drawn}</office:presentation>")
 
 
-def _opendocument(body: str, kind: str = "text") -> bytes:
-    names = {"office": "office", "text": "text", "table": "table", "draw": "drawing", "meta": "meta"}
+def opendocument(body: str, kind: str = "text", **parts: str) -> bytes:
+    """An OpenDocument file with this body, and with further parts, in which ``__`` stands for ``/``."""
+    names = {each: each for each in "office text table meta chart style".split()} | {"draw": "drawing"}
     spaces = " ".join(
         f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in names.items()
     )
-    dublin = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    dublin = 'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    dublin += ' xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+    more = {
+        f"{name.replace('__', '/')}.xml": f"<office:document {spaces} {dublin}>{part}</office:document>"
+        for name, part in parts.items()
+    }
     return zipped(
         {
             "mimetype": f"application/vnd.oasis.opendocument.{kind}",
             "META-INF/manifest.xml": "<manifest/>",
-            "content.xml": f"<office:document-content {spaces}><office:body>{body}</office:body>"
+            "content.xml": f"<office:document-content {spaces} {dublin}><office:body>{body}</office:body>"
             "</office:document-content>",
+            **more,
             "meta.xml": f"<office:document-meta {spaces} {dublin}><office:meta><dc:title></dc:title>"
             "<meta:creation-date>2024-02-03T10:00:00</meta:creation-date></office:meta></office:document-meta>",
         }

@@ -1,0 +1,118 @@
+"""What all readers of spreadsheets share: the rows of a sheet and what stands beside them, as passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from rag_core.extract import number_format
+from rag_core.extract.building import MOST_TEXT, Builder
+from rag_core.text.numbers import numbers
+from rag_core.text.words import split_words
+
+MOST_COLUMNS = 1000
+_ROWS = 50
+_ROWS_SIZE = 700
+"""Rows and characters after which a passage of rows ends."""
+_HEADER_SIZE = 150
+_MOST_DECIMALS = 4
+"""A number with more of them was computed: nobody types it."""
+_NOT_OF_A_NUMBER = re.compile(r"[^\d.-]+")
+
+Row = tuple[int, Sequence[str]]
+"""The number of a row, from 1, and the text of its cells, from the first column on."""
+Note = tuple[int, str]
+"""The number of a row and a text that belongs to it."""
+
+
+class Beside:
+    """What a sheet shows beside its rows: texts under the headings `Comments`, `Links` and so on."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, dict[Note, None]] = {}
+
+    def add(self, heading: str, row: int, text: str) -> None:
+        """Add a text that belongs to a row; 1 for one that belongs to none."""
+        if text := " ".join(text.split()):
+            self._notes.setdefault(heading, {})[row, text] = None
+
+    def add_to(self, builder: Builder, sheet: str) -> None:
+        """Add the texts to a document, below the sheet and their heading."""
+        for heading, notes in self._notes.items():
+            size = _ROWS_SIZE
+            for row, text in notes:
+                if size >= _ROWS_SIZE:
+                    builder.begin("row", f"{sheet}!{row}", sheet, heading)
+                    size = 0
+                builder.add(text, gap="\n")
+                size += len(text)
+
+
+def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:
+    """Add the rows of a sheet in parts of at most 50, each below the names of the columns. Empty rows, and
+    empty columns before the first, are left out."""
+    held = _held(rows)
+    first = min((_first_filled(cells) for _, cells in held), default=0)
+    header = ""
+    count = size = 0
+    for number, cells in held:
+        line = "\t".join(cells[first:]).rstrip()
+        is_header = not header and len(names := [cell for cell in cells if cell]) > 1
+        if is_header or not count or count >= _ROWS or size + len(line) > _ROWS_SIZE:
+            builder.begin("row", f"{sheet}!{number}", sheet, header)
+            count = size = 0
+        if is_header:
+            header = ", ".join(names)[:_HEADER_SIZE]
+        builder.add(line, gap="\n")
+        if builder.is_full:
+            return
+        count += 1
+        size += len(line)
+
+
+def _held(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that are not empty, as many as a document may have characters and a few more."""
+    held: list[Row] = []
+    size = 0
+    for number, row in rows:
+        cells = [" ".join(cell.split()) for cell in row[:MOST_COLUMNS]]
+        if any(cells):
+            held.append((number, cells))
+            size += sum(map(len, cells)) + len(cells)
+        if size > MOST_TEXT + _ROWS_SIZE:
+            break
+    return held
+
+
+def _first_filled(cells: Sequence[str]) -> int:
+    return next(index for index, cell in enumerate(cells) if cell)
+
+
+# --- numbers ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=10_000)
+def hidden_number(shown: str, value: float) -> str:
+    """Return the number in a cell if a search for it would not find what the cell shows: 0.075 for ``7.5%``;
+    '' otherwise."""
+    plain = number_format.plain(value)
+    whole, _, decimals = plain.partition(".")
+    if len(decimals) > _MOST_DECIMALS or "e" in plain:
+        return ""
+    is_folded = "," not in shown or len(decimals) in (0, 2)  # the spellings that are one number for a search
+    if is_folded and plain in _NOT_OF_A_NUMBER.split(shown.replace(",", "")):
+        return ""
+    return "" if whole and _is_found(plain, shown) else plain
+
+
+def hidden_day(shown: str, day: str) -> str:
+    """Return an ISO date if a search for it would not find what the cell shows: ``Mar 26``; '' otherwise."""
+    return "" if _is_found(day, shown) else day
+
+
+def _is_found(wanted: str, shown: str) -> bool:
+    """Whether a search for the number or date ``wanted`` finds the text ``shown``."""
+    wholes = {whole for number in numbers(wanted) for whole in number.wholes}
+    words = {*split_words(shown, parts=True)}
+    return (wholes or {*split_words(wanted)}) <= words
