@@ -4,7 +4,7 @@ builder keeps the offsets of each part."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -19,7 +19,7 @@ DESCRIBED = "=== What the picture shows ==="
 _INNERMOST = 100  # the level of a heading below all others
 _MOST_WARNINGS = 5
 _SAID_WITH_A_VOWEL = frozenset("AEFHILMNORSX")  # an XLSX, but a PDF
-_UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_UNWANTED = re.compile("[\u00ad\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
 
 
@@ -90,6 +90,12 @@ class Builder:
             return
         self._pieces.append(text)
         self._length += len(text)
+
+    def add_lines(self, heading: str, lines: Iterable[str]) -> None:
+        """Add lines that belong to the whole document, below a heading of their own: links, readings."""
+        self.begin("heading", heading, heading)
+        for line in lines:
+            self.add(line, gap="\n")
 
     def add_seen(self, text: str) -> None:
         """Add the text of a picture. A description of the picture becomes a segment of its own, in the same

@@ -3,14 +3,17 @@ author and date, the text in drawings and charts."""
 
 from __future__ import annotations
 
+import io
 import posixpath
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from lxml import etree
 from lxml.etree import _Element
@@ -66,6 +69,57 @@ def _pieces_of_paragraph(paragraph: _Element) -> Iterator[str]:
     """The text of a paragraph of a drawing, with its equations."""
     for element in paragraph.iter("{*}t", "{*}br"):
         yield " " if local_name(element) == "br" else element.text or ""
+
+
+def opened(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[str]]:
+    """Open a file in Open XML with its library, which knows only the transitional namespaces and gives up at
+    any damaged part. Return the document, and a sentence for each part that had to be left out. Raises what
+    the library raises if the document itself is damaged."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        is_strict = _STRICT.search(member(archive, "_rels/.rels")) is not None
+    if not is_strict:
+        with suppress(Exception):  # whatever its parser raises
+            return open_document(io.BytesIO(data)), []
+    mended, warnings = _mended(data)
+    return open_document(io.BytesIO(mended)), warnings
+
+
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+
+
+def _mended(data: bytes) -> tuple[bytes, list[str]]:
+    """A file in Open XML with transitional namespaces and without its damaged parts, and a sentence for each
+    of these."""
+    parts: dict[str, bytes] = {}
+    warnings: list[str] = []
+    with ZipFile(io.BytesIO(data)) as archive:
+        for name in dict.fromkeys(archive.namelist()):
+            try:
+                part = member(archive, name)
+                if name.endswith((".xml", ".rels")):
+                    part = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
+                    xml(part)
+                parts[name] = part
+            except BROKEN:
+                warnings.append(f"{name!r} is damaged.")
+    packed = io.BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, _without_lost(name, part, parts) if name.endswith(".rels") else part)
+    return packed.getvalue(), warnings
+
+
+def _without_lost(name: str, relations: bytes, parts: Collection[str]) -> bytes:
+    """The relations of a part without those to parts that are not there."""
+    root = xml(relations)
+    folder = posixpath.dirname(posixpath.dirname(name))
+    for element in [*root.iter("{*}Relationship")]:
+        target = posixpath.normpath(posixpath.join("/", folder, unquote(element.get("Target") or "")))
+        above = element.getparent()
+        if element.get("TargetMode") != "External" and target.lstrip("/") not in parts and above is not None:
+            above.remove(element)
+    written: bytes = etree.tostring(root)
+    return written
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""OpenDocument texts and presentations (ODT, ODP) → their text under its headings, or slide by slide."""
+"""OpenDocument texts and presentations (ODT, ODP) → their text under its headings, or slide by slide, with
+tables, notes, comments, links, equations, alternative texts, charts, headers and footers."""
 
 from __future__ import annotations
 
@@ -9,73 +10,105 @@ from zipfile import ZipFile
 from lxml.etree import _Element
 
 from rag_core.extract.building import Builder, needs_password, one_line
-from rag_core.extract.office import member, xml
+from rag_core.extract.office import BROKEN, local_name, member, xml
+from rag_core.extract.opendocument_text import FRAMES, OpenText
 from rag_core.types import Extracted
 
-_NAMESPACES = "urn:oasis:names:tc:opendocument:xmlns:{}:1.0"
-_TEXT, _TABLE, _DRAW, _OFFICE, _META, _PRESENTATION = (
-    "{" + _NAMESPACES.format(name) + "}"
-    for name in ("text", "table", "drawing", "office", "meta", "presentation")
-)
-_NOTES = f"{_TEXT}note", f"{_OFFICE}annotation"
-_DC = "{http://purl.org/dc/elements/1.1/}"
+_APART = {"note": "Notes", "annotation": "Comments"}
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``. Raises ExtractError where it needs a password."""
+    """The document in ``data``. A part that cannot be read is named in a warning. Raises ExtractError where
+    it needs a password."""
     builder = Builder()
+    warnings: list[str] = []
     with ZipFile(io.BytesIO(data)) as archive:
         if b"encryption-data" in member(archive, "META-INF/manifest.xml"):
             raise needs_password(path)
         content = xml(member(archive, "content.xml"))
-        facts = xml(member(archive, "meta.xml")) if "meta.xml" in archive.namelist() else content
-    _write_spaces(content)
-    is_slides = path.suffix.lower() == ".odp"
-    if is_slides:
-        for number, page in enumerate(content.iter(f"{_DRAW}page"), 1):
-            builder.begin("slide", number)
-            _add(builder, page)
-    else:
-        body = content.find(f".//{_OFFICE}text")
-        _add(builder, content if body is None else body)
-    author = one_line(facts.findtext(f".//{_DC}creator") or "")
-    made = (facts.findtext(f".//{_META}creation-date") or "")[:10]
+        facts = _part(archive, "meta.xml", warnings)
+        text = OpenText(archive, warnings)
+        is_slides = path.suffix.lower() == ".odp"
+        if is_slides:
+            _add_slides(builder, content, text)
+        else:
+            _add_text(builder, content, text)
+        _add_beside(builder, text, _part(archive, "styles.xml", warnings))
+    author = one_line(_fact(facts, "creator"))
+    made = _fact(facts, "creation-date")[:10]
     return builder.document(
         "slides" if is_slides else "word",
         path.name,
-        facts.findtext(f".//{_DC}title") or ("" if is_slides else builder.opening),
+        _fact(facts, "title") or ("" if is_slides else builder.opening),
+        warnings=warnings,
         date=made if len(made) == 10 else None,
         metadata={"author": author} if author else {},
     )
 
 
-def _write_spaces(content: _Element) -> None:
-    """Write spaces, tabs and line breaks as text, part notes from words, and leave out what was deleted."""
-    for deleted in [*content.iter(f"{_TEXT}tracked-changes")]:
-        deleted.getparent().remove(deleted)
-    for note in content.iter(*_NOTES):
-        note.text = f" {note.text or ''}"  # it would run into the word before it
-        note.tail = f" {note.tail or ''}"
-    for spaces in content.iter(f"{_TEXT}s"):
-        spaces.text = " " * min(100, int(spaces.get(f"{_TEXT}c", "1")))
-    for mark in content.iter(f"{_TEXT}tab", f"{_TEXT}line-break"):
-        mark.text = "\t" if mark.tag == f"{_TEXT}tab" else "\n"
+def _part(archive: ZipFile, name: str, warnings: list[str]) -> _Element | None:
+    """A part that a document may have; None if it is not there or damaged."""
+    try:
+        return xml(member(archive, name))
+    except KeyError:
+        return None
+    except BROKEN:
+        warnings.append(f"{name!r} is damaged.")
+        return None
 
 
-def _add(builder: Builder, root: _Element) -> None:
-    """Add the paragraphs, headings and tables below ``root`` in order."""
-    in_table: set[_Element] = set()
-    for element in root.iter():
-        if element in in_table:
-            continue
-        if element.tag == f"{_TABLE}table-row":
-            cells = [
-                " ".join("".join(cell.itertext()).split())
-                for cell in element.iterchildren(f"{_TABLE}table-cell")
-            ]
-            builder.add(" | ".join(cells), gap="\n")
-            in_table.update(element.iter())
-        elif element.tag == f"{_TEXT}h":
-            builder.heading(int(element.get(f"{_TEXT}outline-level", "1")), "".join(element.itertext()))
-        elif element.tag == f"{_TEXT}p" and not any(each.tag in _NOTES for each in element.iterancestors()):
-            builder.add("".join(element.itertext()))  # with the notes in it
+def _fact(facts: _Element | None, name: str) -> str:
+    return (facts.findtext(f".//{{*}}meta/{{*}}{name}") or "") if facts is not None else ""
+
+
+def _add_slides(builder: Builder, content: _Element, text: OpenText) -> None:
+    for number, page in enumerate(content.iter("{*}page"), 1):
+        builder.begin("slide", number)
+        _add(builder, page, text)
+        for heading in _APART.values():
+            builder.add("\n".join(text.taken(heading)))
+
+
+def _add_text(builder: Builder, content: _Element, text: OpenText) -> None:
+    body = next(content.iterfind("{*}body/{*}text"), content)
+    _add(builder, body, text)
+    for heading in _APART.values():
+        builder.add_lines(heading, text.taken(heading))
+
+
+def _add(builder: Builder, parent: _Element, text: OpenText) -> None:
+    """Add the paragraphs, headings and tables below ``parent`` in order."""
+    for element in parent.iterchildren():
+        match local_name(element):
+            case "tracked-changes" | "forms":
+                continue
+            case "table-row":
+                cells = element.iterchildren("{*}table-cell")
+                builder.add(" | ".join(" ".join(text.of(cell).split()) for cell in cells), gap="\n")
+            case "h":
+                level = next((value for key, value in element.items() if key.endswith("}outline-level")), "1")
+                builder.heading(int(level) if level.isdecimal() else 1, text.of(element))
+            case "p":
+                builder.add(text.of(element))
+            case name if name == "annotation" or name in FRAMES:
+                text.read_apart(element)
+            case _:
+                _add(builder, element, text)
+                continue
+        for box in text.boxes():
+            _add(builder, box, text)
+
+
+def _add_beside(builder: Builder, text: OpenText, styles: _Element | None) -> None:
+    """Add what belongs to the whole document."""
+    lines: dict[str, None] = {}
+    for margin in styles.iter("{*}master-page") if styles is not None else ():
+        for part in margin.iterchildren():
+            if local_name(part).startswith(("header", "footer")):
+                lines.update(dict.fromkeys(text.of(paragraph) for paragraph in part.iter("{*}p")))
+    builder.begin("text", "")
+    for line in lines:
+        builder.add(line)
+    for heading in ("Pictures", "Charts", "Links"):
+        builder.add_lines(heading, text.taken(heading))
+    builder.add_lines("Readings", text.readings.lines())

@@ -1,28 +1,34 @@
-"""PowerPoint presentations (PPTX) → the text of each slide, with its tables and notes."""
+"""PowerPoint presentations (PPTX) → the text of each slide, with its tables, charts, alternative texts,
+links, comments and notes."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
+from lxml.etree import _Element
 from pptx import Presentation
 from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.picture import Picture
 
-from rag_core.extract import pictures
+from rag_core.extract import equations, pictures
 from rag_core.extract.building import Builder, one_line
-from rag_core.extract.office import core_properties, refuse_encrypted, text_of_graphic
+from rag_core.extract.office import (
+    BROKEN,
+    core_properties,
+    local_name,
+    opened,
+    refuse_encrypted,
+    text_of_graphic,
+    xml,
+)
 from rag_core.types import Extracted
 
 _RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_GRAPHICS = (
-    "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart",
-    "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds",
-)
+_GRAPHICS = frozenset({"chart", "relIds"})
 _OF_NOTHING = re.compile(
     r"((powerpoint |pptx? )?presentation|präsentation|slide|folie|diapositiv[ae])?( ?\d+)?", re.I
 )
@@ -30,46 +36,123 @@ _OF_NOTHING = re.compile(
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The presentation in ``data``."""
+    """The presentation in ``data``. A slide or chart that cannot be read is named in a warning."""
     refuse_encrypted(data, path)
-    presentation = Presentation(io.BytesIO(data))
+    presentation, warnings = opened(data, Presentation)
     builder, first = Builder(), ""
-    for number, slide in enumerate(presentation.slides, 1):
-        shape = slide.shapes.title
-        title = one_line(shape.text_frame.text) if shape is not None else ""
+    entries = presentation.element.sldIdLst
+    for number, entry in enumerate(() if entries is None else entries, 1):
+        try:
+            slide = presentation.part.related_slide(entry.rId)
+            title = _title(slide)
+            builder.begin("slide", number, title)
+            _add_slide(builder, slide, warnings)
+        except (*BROKEN, AttributeError, TypeError):
+            warnings.append(f"Slide {number} is missing or damaged.")
+            continue
         first = first or title
-        builder.begin("slide", number, title)
-        for text in _texts(slide.shapes):
-            builder.add_seen(text)
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            builder.add(slide.notes_slide.notes_text_frame.text)
     title, more = core_properties(presentation.core_properties)
     if _OF_NOTHING.fullmatch(title):
         title = first
-    return builder.document("slides", path.name, title, **more)
+    return builder.document("slides", path.name, title, warnings=warnings, **more)
 
 
-def _texts(shapes: Iterable[Any]) -> Iterator[str]:
+def _title(slide: Any) -> str:
+    shape = slide.shapes.title
+    return one_line(shape.text_frame.text) if shape is not None else ""
+
+
+def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
+    """Add a slide: what is on it, then what belongs to it."""
+    for text in _texts(slide.shapes, warnings):
+        builder.add_seen(text)
+    for choice in slide.element.iter("{*}Choice"):  # what older programs do not show, such as equations
+        for paragraph in choice.iter("{*}p"):
+            builder.add(_paragraph(paragraph), gap="\n")
+    builder.add("\n".join(dict.fromkeys((*_alternatives(slide.element), *_links(slide)))))
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        builder.add(slide.notes_slide.notes_text_frame.text)
+    for relation in slide.part.rels.values():
+        if not relation.is_external and relation.reltype.endswith("/comments"):
+            builder.add("\n".join(_comments(relation.target_part, warnings)))
+
+
+def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
     """The text of shapes as they are read: from top to bottom, then from left to right."""
-    for shape in sorted(shapes, key=lambda each: (each.top or 0, each.left or 0)):
+    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
         if hasattr(shape, "shapes"):
-            yield from _texts(shape.shapes)
+            yield from _texts(shape.shapes, warnings)
         elif getattr(shape, "has_table", False):
-            rows = [" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in shape.table.rows]
-            yield "\n".join(rows)
+            yield "\n".join(" | ".join(_cell(cell) for cell in row.cells) for row in shape.table.rows)
         elif isinstance(shape, GraphicFrame):
-            yield from _texts_of_graphics(shape)
+            yield from _texts_of_graphics(shape, warnings)
         elif isinstance(shape, Picture):
             with suppress(ValueError, KeyError, AttributeError):  # a linked one is not in the file
                 yield pictures.text_of(shape.image.blob)
         elif shape.has_text_frame:
-            yield shape.text_frame.text
+            yield _text(shape.text_frame._txBody)
 
 
-def _texts_of_graphics(frame: GraphicFrame) -> Iterator[str]:
+def _cell(cell: Any) -> str:
+    """The text of a cell in one line; a merged cell has it once."""
+    return "" if cell.is_spanned else " ".join(_text(cell._tc).split())
+
+
+def _text(element: _Element) -> str:
+    return "\n".join(_paragraph(paragraph) for paragraph in element.iter("{*}p"))
+
+
+def _paragraph(paragraph: _Element) -> str:
+    """The text of a paragraph, with its equations."""
+    pieces: list[str] = []
+    for child in paragraph.iterchildren():
+        match local_name(child):
+            case "br":
+                pieces.append("\n")
+            case "m" | "oMath" | "oMathPara":
+                pieces.append(f" {equations.linear(child)} ")
+            case "t":
+                pieces.append(child.text or "")
+            case "r" | "fld" | "AlternateContent" | "Choice":
+                pieces.append(_paragraph(child))
+    return "".join(pieces)
+
+
+def _texts_of_graphics(frame: GraphicFrame, warnings: list[str]) -> Iterator[str]:
     """The text of the chart or the SmartArt in a frame."""
     for element in frame.element.iter():
         name = element.get(f"{_RELATED}id") or element.get(f"{_RELATED}dm")
-        if name and element.tag in _GRAPHICS:
-            with suppress(ValueError, KeyError):  # it is damaged, or not in the file
+        if name and local_name(element) in _GRAPHICS:
+            try:
                 yield text_of_graphic(frame.part.related_part(name).blob)
+            except BROKEN:
+                warnings.append(f"The graphic {frame.name!r} is missing or damaged.")
+
+
+def _alternatives(slide: _Element) -> Iterator[str]:
+    """The alternative texts of pictures and charts."""
+    for properties in slide.iter("{*}cNvPr"):
+        yield from filter(None, (one_line(properties.get(name, ""), 2000) for name in ("title", "descr")))
+
+
+def _links(slide: Any) -> Iterator[str]:
+    """A line for each link whose text is not its address."""
+    for link in slide.element.iter("{*}hlinkClick"):
+        name = link.get(f"{_RELATED}id")
+        relation = slide.part.rels.get(name)
+        address = relation.target_ref if relation is not None and relation.is_external else ""
+        run = next(link.iterancestors("{*}r"), None)
+        text = one_line("".join(run.itertext("{*}t"))) if run is not None else ""
+        if address and address.removeprefix("mailto:").rstrip("/") not in text:
+            yield f"{text}: {address}" if text else address
+
+
+def _comments(part: Any, warnings: list[str]) -> Iterator[str]:
+    """The comments on a slide, old and new ones."""
+    try:
+        comments = xml(part.blob)
+    except BROKEN:
+        warnings.append(f"{part.partname.lstrip('/')!r} is damaged.")
+        return
+    for element in comments.iter("{*}text", "{*}p"):
+        yield one_line("".join(element.itertext()), 2000)

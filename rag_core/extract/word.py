@@ -1,54 +1,51 @@
-"""Word documents (DOCX) → their text under its headings, with tables, text boxes, notes and comments."""
+"""Word documents (DOCX) → their text under its headings, with tables, text boxes, equations, notes, comments,
+links, alternative texts, charts, headers and footers."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
 from docx import Document
-from docx.oxml import parse_xml
+from lxml.etree import _Element
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder
-from rag_core.extract.office import core_properties, refuse_encrypted, text_of_graphic
+from rag_core.extract.office import (
+    BROKEN,
+    core_properties,
+    local_name,
+    opened,
+    refuse_encrypted,
+    text_of_graphic,
+    xml,
+)
+from rag_core.extract.word_text import WordText
 from rag_core.types import Extracted
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"(?:heading|title|überschrift|titre|título|titolo) ?(\d?)", re.I)
 _BESIDE = {"footnotes": "Footnotes", "endnotes": "Endnotes", "comments": "Comments"}
-_GRAPHICS = ("/chart", "/diagramData")
-_CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_GRAPHICS = frozenset({"chart", "chartEx", "diagramData"})
+_DELETED = frozenset({"del", "moveFrom"})
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``."""
+    """The document in ``data``. A part that cannot be read is named in a warning."""
     refuse_encrypted(data, path)
-    document = Document(io.BytesIO(data))
+    document, warnings = opened(data, Document)
     builder = Builder()
-    _add_body(builder, document)
-    _add_margins(builder, document)
+    text = WordText(document.part.rels)
+    levels = {style.style_id: level for style in document.styles if (level := _level(style))}
+    _add_blocks(builder, document.element.body, text, levels)
+    _add_notes(builder, document, text, warnings)
+    _add_graphics(builder, document, text, warnings)
+    _add_margins(builder, document, text)
+    builder.add_lines("Links", text.links)
+    builder.add_lines("Readings", text.readings.lines())
     title, more = core_properties(document.core_properties)
-    return builder.document("word", path.name, title or builder.opening, **more)
-
-
-def _add_body(builder: Builder, document: Any) -> None:
-    levels = {style.style_id: _level(style) for style in document.styles}
-    for block in document.element.body.iterchildren():
-        if block.tag == f"{_W}tbl":
-            _add_table(builder, block)
-            continue
-        for paragraph in [block] if block.tag == f"{_W}p" else block.iter(f"{_W}p"):
-            text = _text(paragraph)
-            level = levels.get(paragraph.style or "") if hasattr(paragraph, "style") else None
-            if level:
-                builder.heading(level, text)
-            else:
-                builder.add(text)
+    return builder.document("word", path.name, title or builder.opening, warnings=warnings, **more)
 
 
 def _level(style: Any) -> int | None:
@@ -57,55 +54,79 @@ def _level(style: Any) -> int | None:
     return int(match[1] or 1) if match else None
 
 
-def _add_table(builder: Builder, table: Any) -> None:
+def _add_blocks(builder: Builder, blocks: Iterable[_Element], text: WordText, levels: dict[str, int]) -> None:
+    """Add paragraphs and tables, also those in content controls and in what was inserted."""
+    for block in blocks:
+        name = local_name(block)
+        if name == "tbl":
+            _add_table(builder, block, text)
+        elif name == "p":
+            level = levels.get(_style(block))
+            if level:
+                builder.heading(level, text.of(block))
+            else:
+                builder.add(text.of(block))
+        elif name not in _DELETED:
+            _add_blocks(builder, block.iterchildren(), text, levels)
+
+
+def _style(paragraph: _Element) -> str:
+    style = paragraph.find("{*}pPr/{*}pStyle")
+    return next(iter(style.values()), "") if style is not None else ""
+
+
+def _add_table(builder: Builder, table: _Element, text: WordText) -> None:
     """A table, one line a row. A table inside a cell is in that cell's line."""
-    rows = [row for row in table.iter(f"{_W}tr") if next(row.iterancestors(f"{_W}tbl")) is table]
+    rows = [row for row in table.iter("{*}tr") if next(row.iterancestors("{*}tbl")) is table]
     for number, row in enumerate(rows):
-        inside = [cell for cell in row.iter(f"{_W}tc") if next(cell.iterancestors(f"{_W}tr")) is row]
-        cells = [" ".join(_text(cell).split()) for cell in inside]
+        inside = [cell for cell in row.iter("{*}tc") if next(cell.iterancestors("{*}tr")) is row]
+        cells = [" ".join(text.of(cell).split()) for cell in inside]
         builder.add(" | ".join(cells), gap="\n" if number else "\n\n")
 
 
-def _add_margins(builder: Builder, document: Any) -> None:
-    """Footnotes, endnotes, comments, the text in pictures and charts, each different header and footer."""
-    for part in document.part.rels.values():
-        name = part.reltype.rsplit("/", 1)[-1]
-        if not part.is_external and name in _BESIDE:
-            builder.begin("heading", _BESIDE[name], _BESIDE[name])
-            for note in parse_xml(part.target_part.blob).iterchildren():
-                builder.add(_text(note))
+def _parts(document: Any, *kinds: str) -> list[tuple[str, Any]]:
+    """The parts of a document of these kinds, each with its kind."""
+    related = [(each.reltype.rsplit("/", 1)[-1], each) for each in document.part.rels.values()]
+    return [(kind, each.target_part) for kind, each in related if kind in kinds and not each.is_external]
+
+
+def _add_notes(builder: Builder, document: Any, text: WordText, warnings: list[str]) -> None:
+    """Add footnotes, endnotes and comments."""
+    for kind, part in _parts(document, *_BESIDE):
+        try:
+            notes = xml(part.blob)
+        except BROKEN:
+            warnings.append(f"{part.partname.lstrip('/')!r} is damaged.")
+            continue
+        builder.begin("heading", _BESIDE[kind], _BESIDE[kind])
+        text.follow(part.rels)
+        for note in notes.iterchildren():
+            author = next((value for key, value in note.items() if key.endswith("}author")), "")
+            said = text.of(note)
+            builder.add(f"{author}: {said}" if author and said else said)
+
+
+def _add_graphics(builder: Builder, document: Any, text: WordText, warnings: list[str]) -> None:
+    """Add the text in pictures with their alternative texts, and the words of charts and SmartArt."""
     builder.begin("heading", "Pictures", "Pictures")
-    for part in document.part.rels.values():
-        if not part.is_external and part.reltype.endswith("/image"):
-            builder.add_seen(pictures.text_of(part.target_part.blob))
+    for _, part in _parts(document, "image"):
+        builder.add_seen(pictures.text_of(part.blob))
+    for alternative in text.alternatives:
+        builder.add(alternative, gap="\n")
     builder.begin("heading", "Charts", "Charts")
-    for part in document.part.rels.values():
-        if not part.is_external and part.reltype.endswith(_GRAPHICS):
-            with suppress(ValueError):  # it is damaged
-                builder.add(text_of_graphic(part.target_part.blob))
-    margins = dict.fromkeys(
-        _text(paragraph)
-        for section in document.sections
-        for margin in (section.header, section.footer)
-        for paragraph in margin._element.iter(f"{_W}p")
-    )
+    for _, part in _parts(document, *_GRAPHICS):
+        try:
+            builder.add(text_of_graphic(part.blob))
+        except BROKEN:
+            warnings.append(f"{part.partname.lstrip('/')!r} is damaged.")
+
+
+def _add_margins(builder: Builder, document: Any, text: WordText) -> None:
+    """Add each different line of the headers and footers, also of the first and of even pages."""
+    lines: dict[str, None] = {}
+    for _, part in _parts(document, "header", "footer"):
+        text.follow(part.rels)
+        lines.update(dict.fromkeys(text.of(paragraph) for paragraph in part.element.iter("{*}p")))
     builder.begin("text", "")
-    for text in margins:
-        builder.add(text)
-
-
-def _text(element: Any) -> str:
-    """The text of an element, text boxes included, a line for each paragraph."""
-    return "".join(_characters(element)).strip()
-
-
-def _characters(element: Any) -> Iterator[str]:
-    for child in element.iterchildren():
-        if child.tag == f"{_W}t":
-            yield child.text or ""
-        elif child.tag in _CHARACTERS:
-            yield _CHARACTERS[child.tag]
-        elif child.tag not in (_FALLBACK, f"{_W}del"):  # a text box is there twice; deleted text is not seen
-            yield from _characters(child)
-            if child.tag == f"{_W}p":
-                yield "\n"
+    for line in lines:
+        builder.add(line)

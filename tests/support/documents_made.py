@@ -172,6 +172,18 @@ def added(archive: bytes, files: Mapping[str, str | bytes]) -> bytes:
         return zipped({**{name: old.read(name) for name in old.namelist()}, **files})
 
 
+def part_of(archive: bytes, name: str) -> bytes:
+    """One of the files in ``archive``; nothing if it is not there."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as parts:
+        return parts.read(name) if name in parts.namelist() else b""
+
+
+def names_of(archive: bytes) -> list[str]:
+    """The names of the files in ``archive``."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as parts:
+        return parts.namelist()
+
+
 def damaged_part(archive: bytes, name: str, part: bytes = b"<no XML") -> bytes:
     """``archive`` with another content of the file whose name ends with ``name``."""
     with zipfile.ZipFile(io.BytesIO(archive)) as old:

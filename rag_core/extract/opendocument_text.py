@@ -1,0 +1,138 @@
+"""The text of paragraphs in OpenDocument as it is shown, without what stands apart from it: notes, comments,
+frames, pictures and charts, which are kept."""
+
+from __future__ import annotations
+
+from zipfile import ZipFile
+
+from lxml.etree import _Element
+
+from rag_core.extract import equations
+from rag_core.extract.building import one_line
+from rag_core.extract.office import BROKEN, local_name, member, xml
+from rag_core.extract.ruby import Readings
+
+_MOST_SPACES = 100
+FRAMES = frozenset({"frame", "custom-shape", "g", "rect", "ellipse", "line", "connector"})
+"""What is drawn on a page or a slide, and may hold text."""
+
+
+class OpenText:
+    """Gives the text of elements. It keeps what stands apart, by heading: Notes, Comments, Links, Pictures,
+    Charts; and the boxes of text, which are read after their paragraph."""
+
+    def __init__(self, archive: ZipFile, warnings: list[str]) -> None:
+        self.readings = Readings()
+        self._archive = archive
+        self._warnings = warnings
+        self._lines: dict[str, dict[str, None]] = {}
+        self._boxes: list[_Element] = []
+
+    def of(self, element: _Element) -> str:
+        """Return the text of a paragraph, or of all paragraphs in an element, a line each."""
+        pieces = [element.text or ""]
+        for child in element.iterchildren():
+            pieces.append(self._piece(child))
+            pieces.append(child.tail or "")
+        return "".join(pieces)
+
+    def taken(self, heading: str) -> list[str]:
+        """Return the lines below a heading, and forget them."""
+        return list(self._lines.pop(heading, {}))
+
+    def boxes(self) -> list[_Element]:
+        """Return the boxes of text in what was read last, and forget them."""
+        boxes, self._boxes = self._boxes, []
+        return boxes
+
+    def read_apart(self, element: _Element) -> None:
+        """Keep what an element holds that is not in the text beside it."""
+        name = local_name(element)
+        if name == "annotation":
+            author = element.findtext("{*}creator") or ""
+            said = " ".join(self.of(paragraph) for paragraph in element.iter("{*}p"))
+            self._keep("Comments", f"{author}: {said}" if author and said else said)
+            return
+        self._boxes.extend(element.iterchildren("{*}text-box"))
+        if name != "frame":
+            self._boxes.append(element)
+        for part in element.iter("{*}title", "{*}desc"):
+            self._keep("Pictures", part.text or "")
+        for chart in element.iterchildren("{*}object"):
+            self._keep("Charts", self._object(chart, is_chart=True))
+
+    def _piece(self, child: _Element) -> str:
+        """Return the text of one part of a paragraph."""
+        name = local_name(child)
+        match name:
+            case "s":
+                return " " * min(_MOST_SPACES, _count(child))
+            case "tab" | "line-break":
+                return "\t" if name == "tab" else "\n"
+            case "note":
+                body = child.find("{*}note-body")
+                self._keep("Notes", self.of(body) if body is not None else self.of(child))
+                return ""
+            case "ruby":
+                return self._ruby(child)
+            case "tracked-changes" | "annotation-end" | "title" | "desc":
+                return ""
+        if name == "annotation" or name in FRAMES:
+            return self._frame(child)
+        self.readings.end()
+        text = self.of(child)
+        if name == "a":
+            self._keep_link(text, _attribute(child, "href"))
+        return f"{text}\n" if name == "p" else text
+
+    def _frame(self, frame: _Element) -> str:
+        """Return the equation in a frame; keep everything else."""
+        equation = "".join(self._object(each, is_chart=False) for each in frame.iterchildren("{*}object"))
+        if not equation:
+            self.read_apart(frame)
+        return f" {equation} " if equation else ""
+
+    def _object(self, element: _Element, *, is_chart: bool) -> str:
+        """Return the text of an equation, or of a chart: its titles and the names of its series."""
+        name = _attribute(element, "href").removeprefix("./")
+        inside = element.find("{*}math")
+        try:
+            content = inside if inside is not None else xml(member(self._archive, f"{name}/content.xml"))
+        except BROKEN:
+            if is_chart:
+                self._warnings.append(f"The object {name!r} is missing or damaged.")
+            return ""
+        if not is_chart:
+            return equations.linear(content) if local_name(content) == "math" else ""
+        lines = [
+            one_line("".join(paragraph.itertext()))
+            for paragraph in content.iter("{*}p")
+            if _attribute(next(paragraph.iterancestors("{*}table-cell"), paragraph), "value-type") != "float"
+        ]
+        return "\n".join(dict.fromkeys(lines))
+
+    def _ruby(self, ruby: _Element) -> str:
+        """Return the base of a ruby, and keep its reading."""
+        base = "".join(self.of(each) for each in ruby.iterchildren("{*}ruby-base"))
+        self.readings.add(base, "".join(self.of(each) for each in ruby.iterchildren("{*}ruby-text")))
+        return base
+
+    def _keep(self, heading: str, text: str) -> None:
+        if text.strip():
+            self._lines.setdefault(heading, {})[text.strip()] = None
+
+    def _keep_link(self, text: str, address: str) -> None:
+        text = one_line(text)
+        is_place = address.startswith("#")
+        if address and not is_place and address.removeprefix("mailto:").rstrip("/") not in text:
+            self._keep("Links", f"{text}: {address}" if text else address)
+
+
+def _attribute(element: _Element, name: str) -> str:
+    """Return an attribute, whatever its namespace; '' without one."""
+    return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def _count(spaces: _Element) -> int:
+    text = _attribute(spaces, "c")
+    return int(text) if text.isdecimal() and len(text) < 6 else 1

@@ -1,0 +1,145 @@
+"""The text of paragraphs of Word documents as it is shown: insertions, the results of fields, symbols,
+equations and the base of ruby, without what was deleted and without codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lxml.etree import _Element
+
+from rag_core.extract import equations
+from rag_core.extract.building import one_line
+from rag_core.extract.office import local_name
+from rag_core.extract.ruby import Readings
+
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_UNSEEN = frozenset({"del", "moveFrom", "instrText", "delText", "delInstrText", "rPr", "pPr", "sdtPr", "rt"})
+_LINK_FIELD = re.compile(r'\bHYPERLINK\s+(?:\\l\s+)?"([^"]+)"', re.IGNORECASE)
+_ALTERNATIVES = ("descr", "title", "alt")
+_GENERATED = re.compile(r"(?:picture|image|grafik|bild|text box|textfeld) ?\d*", re.IGNORECASE)
+
+_GREEK = dict(
+    zip(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+        "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ",
+        strict=True,
+    )
+)
+_SYMBOL = dict(zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb7\xb9", "≤∞→°±≥×•≠", strict=True)) | {
+    ord(latin): greek for latin, greek in _GREEK.items()
+}
+_WINGDINGS = dict(zip(b"\x4a\x6f\xa7\xa8\xe0\xfb\xfc\xfd\xfe", "☺☐▪◻→✗✓☒☑", strict=True))
+_FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
+"""The characters of fonts that have others in the places of letters."""
+
+
+class WordText:
+    """Gives the text of elements. It keeps what is not in the text: the addresses of links, alternative texts
+    of pictures, and readings."""
+
+    def __init__(self, related: Mapping[str, Any]) -> None:
+        self.readings = Readings()
+        self._related = related
+        self._links: dict[str, None] = {}
+        self._alternatives: dict[str, None] = {}
+
+    @property
+    def links(self) -> list[str]:
+        """A line for each link whose text is not its address."""
+        return list(self._links)
+
+    @property
+    def alternatives(self) -> list[str]:
+        """The alternative texts of pictures and charts."""
+        return list(self._alternatives)
+
+    def follow(self, related: Mapping[str, Any]) -> None:
+        """Go on with a part that has these relations."""
+        self._related = related
+
+    def of(self, element: _Element) -> str:
+        """Return the text of an element, text boxes included, a line for each paragraph."""
+        return "".join(self._characters(element)).strip()
+
+    def _characters(self, element: _Element) -> Iterator[str]:
+        for child in element.iterchildren():
+            name = local_name(child)
+            if name == "t":
+                yield self._plain(child.text or "")
+            elif name in _CHARACTERS:
+                yield self._plain(_CHARACTERS[name])
+            elif name == "sym":
+                yield self._plain(_symbol(child))
+            elif name in ("oMath", "oMathPara"):
+                yield f" {equations.linear(child)} "
+            elif name == "ruby":
+                yield self._ruby(child)
+            else:
+                yield from self._inside(child, name)
+
+    def _inside(self, child: _Element, name: str) -> Iterator[str]:
+        """Yield the text of an element that holds others."""
+        if name == "instrText":
+            for address in _LINK_FIELD.findall(child.text or ""):
+                self._add_link("", address)
+        elif name in ("docPr", "cNvPr", "shape", "imagedata"):
+            self._add_alternative(child)
+        is_twice = name == "Fallback" and local_name(child.getprevious()) == "Choice"
+        if name in _UNSEEN or is_twice:
+            return
+        text = "".join(self._characters(child))
+        if name == "hyperlink":
+            self._add_link(text, self._address(child))
+        elif name == "fldSimple":
+            for address in _LINK_FIELD.findall(_attribute(child, "instr")):
+                self._add_link(text, address)
+        yield text
+        if name == "p":
+            self.readings.end()
+            yield "\n"
+
+    def _plain(self, text: str) -> str:
+        if text:
+            self.readings.end()
+        return text
+
+    def _ruby(self, ruby: _Element) -> str:
+        """Return the base of a ruby, and keep its reading."""
+        base = "".join(each.text or "" for part in ruby.iter("{*}rubyBase") for each in part.iter("{*}t"))
+        reading = "".join(each.text or "" for part in ruby.iter("{*}rt") for each in part.iter("{*}t"))
+        self.readings.add(base, reading)
+        return base
+
+    def _address(self, link: _Element) -> str:
+        """Return the address of a link; '' for a place in the document."""
+        relation = self._related.get(_attribute(link, "id"))
+        return relation.target_ref if relation is not None and relation.is_external else ""
+
+    def _add_link(self, text: str, address: str) -> None:
+        text = one_line(text)
+        if address and address.removeprefix("mailto:").rstrip("/") not in text:
+            self._links[f"{text}: {address}" if text else address] = None
+
+    def _add_alternative(self, picture: _Element) -> None:
+        for name in _ALTERNATIVES:
+            text = one_line(picture.get(name, ""), 2000)
+            if text and not _GENERATED.fullmatch(text):
+                self._alternatives[text] = None
+
+
+def _attribute(element: _Element, name: str) -> str:
+    """Return an attribute, whatever its namespace; '' without one."""
+    return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def _symbol(symbol: _Element) -> str:
+    """Return the character of a symbol; those of known fonts as Unicode has them."""
+    try:
+        code = int(_attribute(symbol, "char"), 16)
+    except ValueError:
+        return ""
+    code -= 0xF000 if 0xF000 <= code <= 0xF0FF else 0
+    font = _FONTS.get(_attribute(symbol, "font").lower(), {})
+    return font.get(code, chr(code) if 0x20 <= code < 0xD800 else "")
