@@ -226,7 +226,7 @@ class Terms:
     """How the words of a query are matched."""
 
     words: tuple[str, ...] = ()  #: The units by which passages are weighed.
-    name: str = ""  #: The text as names are compared.
+    name: str = ""  #: The text, or without one the day of ``date:``, as names are compared.
     forms: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit that count as it.
     loose: Mapping[str, Forms] = field(default_factory=dict)  #: The same for units outside of phrases.
     typed: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: The words as typed, each with its units.

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import suppress
-from datetime import date
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Protocol
 
 from rag_core.extensions import Extension, catalogue
+from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
 EXTRACTOR_VERSION = 15
@@ -141,9 +140,7 @@ LANGUAGES: dict[str, str] = {name: name for name in _LIKE_ITS_TYPE.split()} | {
 }
 """File type → the value of LangChain's ``Language`` whose separators suit it."""
 
-_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
-_MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
 
 
 _MODULE_BY_TYPE = {
@@ -266,12 +263,6 @@ def title_of_name(path: PurePosixPath) -> str:
 
 
 def date_of_name(path: PurePosixPath) -> str | None:
-    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any; of a month as in
-    ``Diary 2026-03.md`` its first day."""
-    for match in _DATE.finditer(path.name):
-        with suppress(ValueError):
-            return date(*map(int, match.groups())).isoformat()
-    month = _MONTH.search(path.name)
-    if not month or int(month[2]) == (int(month[1]) + 1) % 100:  # 2010-11 is a season or a school year
-        return None
-    return f"{month[1]}-{month[2]}-01"
+    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any; of a month, a
+    week or a quarter its first day."""
+    return first_in_name(path.name)

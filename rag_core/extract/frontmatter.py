@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from rag_core.extract import private
+from rag_core.text.numbers import first_day
 
 LIMIT = 64_000
 """Characters of front matter that are read at most."""
@@ -36,6 +37,7 @@ _CONSTANTS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "
 KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
 """The keys that are no other properties."""
 _MOST_WORDS = 1000  # characters
+_LONGEST_DAY = 40  # characters
 _DATE_KEYS = ("date", "date created", "created", "updated")
 
 
@@ -133,9 +135,12 @@ def dated(values: dict[str, Any]) -> tuple[str, str | None]:
     """The first of date, date created, created and updated that holds a valid day, and the day as
     YYYY-MM-DD; an empty name and None without one."""
     for key in _DATE_KEYS:
-        if match := _DATE.match(_said(_value(values, key)).strip()):
+        said = _said(_value(values, key)).strip()
+        if match := _DATE.match(said):
             with suppress(ValueError):
                 return key, date(*map(int, match.groups())).isoformat()
+        if day := first_day(said[:_LONGEST_DAY], whole=True):
+            return key, day.isoformat()
     return "", None
 
 

@@ -22,7 +22,16 @@ from rag_core.messages import Message, say
 from rag_core.store.find import FILTERS
 from rag_core.store.properties import key_of
 from rag_core.text.days import DAY_EXAMPLES, WORDS, span
-from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_units, with_words
+from rag_core.text.words import (
+    exact,
+    is_unspaced,
+    name_key,
+    query_words,
+    unit_forms,
+    units,
+    with_units,
+    with_words,
+)
 from rag_core.types import Filters, Query, Terms
 
 MAX_LENGTH = 2000
@@ -86,7 +95,15 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
     )
     unquoted = query_words(" ".join(parts.loose)[:_RANKED_LENGTH])
     query = with_words(query, query_words(text[:_RANKED_LENGTH]), text, unquoted)
+    if not text:
+        return _named_by_day(query, parts)
     return with_units(query, _alternatives(parts))
+
+
+def _named_by_day(query: Query, parts: _Parts) -> Query:
+    """Return a query without words as one for the note that is called like its last day."""
+    days = [value for key, value in parts.filters if _FILTERS[key.lower()].field == "dates"]
+    return replace(query, terms=replace(query.terms, name=name_key(days[-1]))) if days else query
 
 
 @dataclass(slots=True)

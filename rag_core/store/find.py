@@ -261,6 +261,8 @@ _FIRST = "coalesce(min(CASE WHEN c.kept IS NOT '[]' THEN c.id END), min(c.id))"
 """SQL of a document's first passage that is not all furniture, else of its first."""
 
 
+_CALLED = "d.id IN (SELECT document_id FROM names WHERE key = ?)"
+
 _IN_ORDER: Mapping[Sort, str] = {
     "best": "d.date DESC, d.display",
     "newest": "d.date DESC, d.display",
@@ -269,17 +271,23 @@ _IN_ORDER: Mapping[Sort, str] = {
 }
 
 
-def first_chunks(
-    db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None, sort: Sort = "best"
-) -> list[int]:
-    """The first chunk of each eligible document, ordered by ``sort`` (*best* means newest). With ``name``,
-    only documents of that name, shortest paths first."""
-    known_as, order, values = "1", _IN_ORDER[sort], allowed.values
-    if name is not None:
-        known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
-        values = (name, *values)
+def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str) -> list[int]:
+    """The first chunk of each eligible document that is called ``name``, shortest paths first."""
     sql = f"""SELECT {_FIRST} FROM chunks c JOIN documents d ON d.id = c.document_id
-              WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
+              WHERE {_CALLED} AND {allowed.sql} GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}"""
+    return [chunk_id for (chunk_id,) in db.execute(sql, (name, *allowed.values))]
+
+
+def first_of_all(
+    db: sqlite3.Connection, allowed: Eligible, limit: int, sort: Sort, name: str = ""
+) -> list[int]:
+    """The first chunk of each eligible document, ordered by ``sort``. *best* means those called ``name``,
+    then the newest."""
+    order, values = _IN_ORDER[sort], allowed.values
+    if sort == "best" and name:
+        order, values = f"{_CALLED} DESC, {order}", (*values, name)
+    sql = f"""SELECT {_FIRST} FROM chunks c JOIN documents d ON d.id = c.document_id
+              WHERE {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
     return [chunk_id for (chunk_id,) in db.execute(sql, values)]
 
 

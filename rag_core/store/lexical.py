@@ -96,7 +96,7 @@ def gather(
     """
     with store.read() as db:
         if not query.text:
-            return Gathered(find.first_chunks(db, allowed, limit, sort=sort))
+            return Gathered(find.first_of_all(db, allowed, limit, sort, query.terms.name))
         total, counts = frequencies(db, list(query.terms.forms), allowed.viewer)
         # IDF as in BM25+, never negative
         information = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}

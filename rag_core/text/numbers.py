@@ -58,6 +58,7 @@ _NUMBER = re.compile(
 _DIGITS = re.compile(r"\d+")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
+_DIGITS_OF_A_DAY = 8  # 20261211
 _LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
 
 _DAY = re.compile(r"(\d(?<![\w.,:/-]\d)\d?)(?:st|nd|rd|th|er|[ºoª]|\.)?(?![\w:/]|[.,]\d)", re.IGNORECASE)
@@ -125,7 +126,7 @@ def _signed(text: str) -> Iterator[Number]:
         for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
             parts = tuple(_DIGITS.findall(match[0]))
             whole = "".join(parts)
-            if day := _day(match["sign"], parts):
+            if day := day_of_parts(match["sign"], parts):
                 yield _date(match.span(), parts, day)
             elif (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
                 yield Number(match.span(), parts, (whole,))
@@ -161,7 +162,8 @@ def _grouped(text: str) -> Iterator[Number]:
 
 def _are_dates(written: str, parts: tuple[str, ...]) -> bool:
     """Whether groups of digits are a date such as ``2026-12-11``, or only years."""
-    return all(_YEAR.fullmatch(part) for part in parts) or ("-" in written and _day("-", parts) is not None)
+    are_years = all(_YEAR.fullmatch(part) for part in parts)
+    return are_years or ("-" in written and day_of_parts("-", parts) is not None)
 
 
 def codes(text: str) -> Iterator[Number]:
@@ -194,7 +196,17 @@ def joined_codes(text: str) -> Iterator[str]:
                 yield "".join(_WORD.findall(_plain(match[0])))
 
 
-def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
+def first_day(text: str, *, whole: bool = False) -> date | None:
+    """Return the first day with a year that ``text`` names, or the one that the ``whole`` text is; None
+    without one."""
+    for number in numbers(text):
+        is_day = number.day and len(number.wholes[0]) == _DIGITS_OF_A_DAY and number.wholes[0].isdecimal()
+        if is_day and (not whole or number.span == (0, len(text))):
+            return date.fromisoformat(number.wholes[0])
+    return None
+
+
+def day_of_parts(sign: str | None, parts: tuple[str, ...]) -> date | None:
     """Return the date that three numbers with ``sign`` between them mean; None if they mean none or
     several."""
     if len(parts) != 3 or max(map(len, parts)) > 4:
@@ -204,7 +216,7 @@ def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
         match tuple(map(len, parts)):
             case (4, 1 | 2, 1 | 2):
                 return date(first, second, third)
-            case (1 | 2, 1 | 2, 4) if sign == "." or first > 12 >= second:
+            case (1 | 2, 1 | 2, 4) if sign == "." or first > 12 >= second or first == second:
                 return date(third, second, first)
             case (1 | 2, 1 | 2, 4) if second > 12:
                 return date(third, first, second)
