@@ -1,10 +1,9 @@
 """Data files → their top-level entries: JSON keys, the records of JSON Lines, YAML keys, TOML and INI
-tables, Terraform blocks, rows of CSV. Short neighbours share a segment.
+tables, Terraform blocks. Short neighbours share a segment.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from contextlib import suppress
@@ -33,12 +32,6 @@ _TABLE = re.compile(r"^\[\[?([^\[\]\n]{1,200})\]\]?[ \t]*(?:[#;].*)?\r?$", re.M)
 _TOML_STRING = re.compile(r"\"\"\"|'''")
 _TERRAFORM_BLOCK = re.compile(r"^(\w+)((?:[ \t]+(?:\"[^\"\n]*\"|[\w.-]+))*)[ \t]*\{", re.M)
 _COMMENT_ABOVE = re.compile(r"#|//|;")
-
-_ROWS = 50
-_ROWS_SIZE = 700
-_COLUMNS_LIMIT = 150
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
-_NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
@@ -195,43 +188,3 @@ def _groups(text: str, entries: list[_Entry], *, share: bool) -> list[tuple[int,
         groups[-1][1].append(name)
         was_large = is_large
     return groups
-
-
-# --- tables -----------------------------------------------------------------------------
-
-
-def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
-    """Groups of at most 50 rows, closed early when they get long. ``anchor_ref`` is ``2-51``: records counted
-    from 1, the names of the columns being the first."""
-    ends, header = _row_ends(text, delimiter)
-    path = (header,) if header else ()
-    segments: list[Segment] = []
-    begin, first = 0, 1 + bool(header)
-    for number, (end, following) in enumerate(pairwise([*ends, 0]), 1):
-        is_last = number == len(ends)
-        is_full = number - first >= _ROWS - 1 or following - begin > _ROWS_SIZE
-        if is_last or (number >= first and is_full):
-            stop = len(text) if is_last else end
-            if stop > begin:
-                segments.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
-            begin, first = stop, number + 1
-    return tuple(segments)
-
-
-def _row_ends(text: str, delimiter: str) -> tuple[list[int], str]:
-    """Where each row ends, and the names of the columns; '' if the first row is data."""
-    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
-    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
-    reader = csv.reader(lines, delimiter=delimiter)
-    ends: list[int] = []
-    header = ""
-    try:
-        for row in reader:
-            if not ends:
-                cells = [" ".join(cell.split()) for cell in row]
-                is_data = len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells)
-                header = "" if is_data else ", ".join(cells)[:_COLUMNS_LIMIT]
-            ends.append(line_ends[reader.line_num - 1])
-    except csv.Error:
-        ends = line_ends
-    return ends, header

@@ -8,7 +8,18 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from rag_core.errors import ExtractError, NotText
-from rag_core.extract import binary, code, encoding, escapes, frontmatter, keyed, markdown, markup, webpage
+from rag_core.extract import (
+    binary,
+    code,
+    encoding,
+    escapes,
+    frontmatter,
+    keyed,
+    markdown,
+    markup,
+    tables,
+    webpage,
+)
 from rag_core.extract.building import Builder
 from rag_core.extract.filetypes import file_type, title_of_name
 from rag_core.types import Extracted, Segment
@@ -20,8 +31,8 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
     "toml": keyed.table_segments,
     "ini": keyed.table_segments,
     "terraform": keyed.terraform_segments,
-    "csv": partial(keyed.row_segments, delimiter=","),
-    "tsv": partial(keyed.row_segments, delimiter="\t"),
+    "csv": partial(tables.row_segments, usual=","),
+    "tsv": partial(tables.row_segments, usual="\t"),
     "rst": markup.rst_segments,
     "org": markup.org_segments,
 }

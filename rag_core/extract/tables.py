@@ -1,0 +1,125 @@
+"""CSV and TSV → groups of rows below the names of their columns. What separates the columns and which row
+names them is told by the rows, not by the file's name."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from rag_core.types import Segment
+
+_SEPARATORS = ",;\t|"
+_LOOKED_AT = 300  # rows
+_LEADING = 30
+"""Rows before the names of the columns at most: banks write account and period above their tables."""
+_ROWS = 50
+_ROWS_SIZE = 700
+_COLUMNS_LIMIT = 600
+_LONGEST_NAME = 80  # characters of a column's name
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_SEPARATOR_LINE = re.compile(r"[\"']?sep=(.)[\"']?[,;\t ]*\r?\n?", re.I)
+_DATA = re.compile(
+    r"[-+]?[€$£]?[ ]?[\d.,'\u2019\u00a0 ]*\d[\d.,]*[ ]?[%€$£]?"
+    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ][\d:.,+Z-]+)?|\d{1,2}:\d\d(?::\d\d)?"
+    r"|[^\s@]+@[^\s@]+|https?://.*|true|false|null|n/a",
+    re.I,
+)
+"""A cell that names no column."""
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How a table is written."""
+
+    separator: str
+    header: int = -1  #: Index of the row with the names of the columns; -1 without one.
+    columns: str = ""  #: The names of the columns.
+
+
+def row_segments(text: str, usual: str) -> tuple[Segment, ...]:
+    """Groups of at most 50 rows, closed early when they get long, below the names of the columns.
+
+    ``anchor_ref`` is ``2-51``: records counted from 1. ``usual`` separates columns where the rows do not
+    tell.
+    """
+    layout = _layout(text, usual)
+    path = (layout.columns,) if layout.columns else ()
+    segments: list[Segment] = []
+    ends = _row_ends(text, layout.separator)
+    begin, first = 0, 2 + layout.header
+    for number, (end, following) in enumerate(pairwise([*ends, 0]), 1):
+        is_last = number == len(ends)
+        is_full = number - first >= _ROWS - 1 or following - begin > _ROWS_SIZE
+        if is_last or (number >= first and is_full):
+            stop = len(text) if is_last else end
+            if stop > begin:
+                segments.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
+            begin, first = stop, number + 1
+    return tuple(segments)
+
+
+def _layout(text: str, usual: str) -> _Layout:
+    """The separator that cuts the rows into columns most evenly, and the first row of so many columns that
+    names them."""
+    declared = _SEPARATOR_LINE.match(text)
+    if declared:
+        usual = declared[1]
+    lines = [match[0] for match in islice(_LINE.finditer(text), 4 * _LOOKED_AT) if match[0]]
+    best, best_rank = _Layout(usual), (0.0, 0)
+    for separator in usual if declared else usual + _SEPARATORS.replace(usual, ""):
+        rows = _rows(lines, separator)
+        counts = Counter(len(row) for row in rows if len(row) > 1)
+        if not counts:
+            continue
+        columns, times = counts.most_common(1)[0]
+        filled = sum(any(cell.strip() for cell in row) for row in rows)
+        rank = (round(times / max(1, filled), 1), columns)
+        if rank > best_rank:
+            best, best_rank = _named(rows, columns, separator, bool(declared)), rank
+    return best
+
+
+def _rows(lines: list[str], separator: str) -> list[list[str]]:
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # a field that is far too long: the rows before it tell enough
+        rows.extend(islice(csv.reader(lines, delimiter=separator), _LOOKED_AT))
+    return rows
+
+
+def _named(rows: Sequence[Sequence[str]], columns: int, separator: str, begin: int) -> _Layout:
+    """The layout of a table that has mostly ``columns`` columns, from the row ``begin`` on."""
+    for index, row in enumerate(rows[begin:_LEADING], begin):
+        cells = [" ".join(cell.split()) for cell in row]
+        if len(cells) < columns or (index and sum(map(bool, cells)) < 2):
+            continue
+        is_header = _names_columns(cells)
+        names = ", ".join(cell[:_LONGEST_NAME] for cell in cells if cell)[:_COLUMNS_LIMIT]
+        return _Layout(separator, index, names) if is_header else _Layout(separator)
+    return _Layout(separator)
+
+
+def _names_columns(cells: Sequence[str]) -> bool:
+    """Whether the cells are names: none is a number, a date or an address, but for several years, and few are
+    empty."""
+    filled = [cell for cell in cells if cell]
+    years = [cell for cell in filled if _YEAR.fullmatch(cell)]
+    data = [cell for cell in filled if _DATA.fullmatch(cell) and not (len(years) > 1 and cell in years)]
+    has_words = len(filled) > len(years) and 2 * len(filled) >= len(cells)
+    return not data and has_words and len(set(filled)) > len(filled) // 2
+
+
+def _row_ends(text: str, separator: str) -> list[int]:
+    """Where each row ends."""
+    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
+    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
+    reader = csv.reader(lines, delimiter=separator)
+    try:
+        return [line_ends[reader.line_num - 1] for _ in reader]
+    except csv.Error:
+        return line_ends
