@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 _HEX = re.compile(
@@ -58,9 +59,44 @@ _LETTER = re.compile(
 )
 
 
+_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z^_])")
+"""A code that sets colours, moves the cursor or names the window of a terminal."""
+
+_TAGS = "sub|sup|b|i|u|s|em|strong|mark|small|kbd|ins|del"
+_TAG_IN_WORD = re.compile(
+    rf"(?<=\w)<({_TAGS})>(?=\w)([^<>\n]{{1,40}})</\1>|(?<!\w)<({_TAGS})>(?=\w)([^<>\s]{{1,40}})</\3>(?=\w)"
+)
+_SIGNS_IN_WORD = re.compile(
+    r"(?<=[^\W\d_])(\*{1,3}|~~|==)(?=[^\W_])([^\s*~=<>\[\]`]{1,40})\1"
+    r"|(?<![\w*~=\\])(\*{1,3}|~~|==)(?=[^\W_])([^\s*~=<>\[\]`]{1,40})\3(?=[^\W\d_])"
+)
+_FENCE = re.compile(r"[ \t>]*(?:`{3}|~{3})")
+
+
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
-    """``text`` of a file of the type ``kind`` with the characters that its escapes stand for. Those of ASCII
-    characters stay: they mean something to the format."""
+    """``text`` of a file of the type ``kind`` with the characters that its escapes stand for, without codes
+    of terminals and without markup inside words. Escapes of ASCII characters stay: they mean something to
+    the format."""
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if kind == "markdown" and (_TAG_IN_WORD.search(text) or _SIGNS_IN_WORD.search(text)):
+        text = "\n".join(_whole_words(text.split("\n")))
+    return _unescaped(text, kind, path)
+
+
+def _whole_words(lines: list[str]) -> Iterator[str]:
+    """Lines of Markdown in which ``H<sub>2</sub>O`` and ``**w**ord`` are one word each; code stays."""
+    is_code = False
+    for line in lines:
+        is_code ^= bool(_FENCE.match(line))
+        if is_code or "`" in line or line.startswith(("    ", "\t")):
+            yield line
+            continue
+        line = _TAG_IN_WORD.sub(lambda match: match[2] or match[4], line)
+        yield _SIGNS_IN_WORD.sub(lambda match: match[2] or match[4], line)
+
+
+def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
     if "\\" in text:
         if kind == "json" or path.suffix.lower() == ".properties":
             return _HEX.sub(_of_hex, text)

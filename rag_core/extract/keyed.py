@@ -1,5 +1,5 @@
-"""Data files → their top-level entries: JSON keys, the records of JSON Lines, YAML keys, TOML and INI
-tables, Terraform blocks. Short neighbours share a segment.
+"""Data files → their entries: those of JSON (see `nested`), the records of JSON Lines, TOML and INI tables,
+Terraform blocks. Short neighbours share a segment.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
+from rag_core.extract import nested
 from rag_core.extract.building import one_line
 from rag_core.types import Segment
 
@@ -23,11 +24,7 @@ _SECONDS, _MILLISECONDS = range(10**8, 10**11), range(10**11, 10**14)  # since 1
 _Entry = tuple[int, str]
 """(start, name) of a top-level entry, which goes on to the next one."""
 
-_SPACE = re.compile(r"\s*")
 _RECORD = re.compile(r"^[ \t]*(\S)(?:.*(\S))?[ \t\r]*$", re.M)
-_YAML_KEY = re.compile(
-    r"^(\"[^\"\n]*\"|'[^'\n]*'|[^\s#:\-?\[\]{}&*!|>%@`,\"'][^:\n]*|-?[^\s#:\-][^:\n]*):(?=\s|$)", re.M
-)
 _TABLE = re.compile(r"^\[\[?([^\[\]\n]{1,200})\]\]?[ \t]*(?:[#;].*)?\r?$", re.M)
 _TOML_STRING = re.compile(r"\"\"\"|'''")
 _TERRAFORM_BLOCK = re.compile(r"^(\w+)((?:[ \t]+(?:\"[^\"\n]*\"|[\w.-]+))*)[ \t]*\{", re.M)
@@ -35,12 +32,12 @@ _COMMENT_ABOVE = re.compile(r"#|//|;")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
-    """The top-level keys of a JSON object, or the records of JSON Lines; one segment for anything else."""
+    """The entries of a JSON document, or the records of JSON Lines; one segment for anything else."""
     if len(text) <= _LARGE:
         return _grouped(text, [], "key")
     if records := _records(text):
         return _grouped(text, [(start, str(number)) for number, start in enumerate(records, 1)], "record")
-    return _grouped(text, _json_entries(text), "key")
+    return nested.json_segments(text) or _grouped(text, [], "key")
 
 
 def date_of_records(text: str) -> str | None:
@@ -72,12 +69,6 @@ def _day(record: str) -> str | None:
             if number in _SECONDS:
                 return datetime.fromtimestamp(number, UTC).date().isoformat()
     return None
-
-
-def yaml_segments(text: str) -> tuple[Segment, ...]:
-    """The top-level keys of YAML, found by lines: nothing is loaded."""
-    entries = [(match.start(), match[1].strip("\"' ")) for match in _YAML_KEY.finditer(text)]
-    return _grouped(text, _with_comments(text, entries), "key")
 
 
 def table_segments(text: str) -> tuple[Segment, ...]:
@@ -116,32 +107,6 @@ def _records(text: str) -> list[int]:
             return []
         starts.append(match.start())
     return starts if len(starts) > 1 else []
-
-
-def _json_entries(text: str) -> list[_Entry]:
-    """Keys and where they start, by the standard library's own scanners: values are read and dropped."""
-    decoder = json.JSONDecoder()
-    entries: list[_Entry] = []
-    at = _skip(text, 0)
-    if text[at : at + 1] != "{":
-        return []
-    try:
-        at = _skip(text, at + 1)
-        while text[at] != "}":
-            key, end = decoder.raw_decode(text, at)
-            entries.append((at, str(key)))
-            colon = _skip(text, end)
-            _, at = decoder.raw_decode(text, _skip(text, colon + (text[colon] == ":")))
-            at = _skip(text, at)
-            at = _skip(text, at + (text[at] == ","))
-    except (ValueError, IndexError, RecursionError):
-        return []
-    return entries if _skip(text, at + 1) == len(text) else []
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
 
 
 def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:

@@ -17,6 +17,7 @@ from rag_core.extract import (
     keyed,
     markdown,
     markup,
+    nested,
     tables,
     webpage,
 )
@@ -27,7 +28,7 @@ from rag_core.types import Extracted, Segment
 _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
     "python": code.segments,
     "json": keyed.json_segments,
-    "yaml": keyed.yaml_segments,
+    "yaml": nested.yaml_segments,
     "toml": keyed.table_segments,
     "ini": keyed.table_segments,
     "terraform": keyed.terraform_segments,

@@ -272,7 +272,7 @@ def _put(mark: str) -> str:
     if len(mark) > 1 and mark[0] in "<&":
         return instead(mark)
     if mark in ("\\n", "\\r", "\\t"):
-        return " "
+        return "\n" if mark == "\\n" else " "
     return {'":': ": ", '",': ", ", ',"': ", ", '","': ", "}.get(mark, "")
 
 

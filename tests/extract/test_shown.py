@@ -55,7 +55,7 @@ def test_a_note_is_shown_without_the_marks_of_markdown() -> None:
 
 def test_quotes_braces_and_line_ends_of_json_are_left_out() -> None:
     assert lines('{"title": "Tea \\"x\\"",\n "text": "one\\ntwo"}', "json") == [
-        ("text", 'title: Tea "x"\n text: one two')
+        ("text", 'title: Tea "x"\n text: one\ntwo')
     ]
     assert lines('{"a":"x","n":1,"b":"see [N](p/n)",\n"c":[]}', "json") == [
         ("text", "a: x, n: 1, b: see N\nc: ")

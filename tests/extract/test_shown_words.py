@@ -1,0 +1,144 @@
+"""Words as they are shown: without markup in them, colours of terminals and escapes of JSON; and entries of
+JSON and YAML that are found whole, with their path."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+import yaml
+
+from rag_core.extract import extract
+from rag_core.extract.chunk import chunk_spec, cut
+from rag_core.library import Library
+from rag_core.search.shown import shown_text
+from rag_core.types import OWNER, Extracted
+from tests.conftest import index
+from tests.support.trees import write
+
+
+def read(text: str, name: str) -> Extracted:
+    return extract(text.encode(), PurePosixPath(name))
+
+
+@pytest.mark.parametrize(
+    ("markup", "word"),
+    [
+        ("H<sub>2</sub>O", "H2O"),
+        ("mc<sup>2</sup>", "mc2"),
+        ("CO<sub>2</sub>", "CO2"),
+        ("**w**ord", "word"),
+        ("*w*ord", "word"),
+        ("un**frigging**believable", "unfriggingbelievable"),
+        ("<b>W</b>under", "Wunder"),
+        ("über~~mut~~ig", "übermutig"),
+        ("Gar==ten==haus", "Gartenhaus"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.md", "a.html"])
+def test_markup_inside_a_word_leaves_one_word(
+    library: Library, notes: Path, markup: str, word: str, name: str
+) -> None:
+    if name == "a.html":
+        markup = word if any(sign in markup for sign in "*~") or "==" in markup else markup
+    write(notes, {name: f"A line before.\n\nThen {markup} was written.\n"})
+    index(library, "notes", notes)
+    for query in (word, f'"then {word} was"'):
+        assert [hit.relevant for hit in library.search(OWNER, query).hits] == [True], query
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2**3**4",
+        "a * b * c",
+        "x == y == z",
+        "`un**f**b`",
+        "    un**f**b",
+        "```\nH<sub>2</sub>O\n```",
+        "a\\*b*c",
+    ],
+)
+def test_signs_that_are_no_markup_inside_a_word_stay(line: str) -> None:
+    assert read(f"Text.\n\n{line}\n", "a.md").text == f"Text.\n\n{line}\n"
+
+
+@pytest.mark.parametrize("name", ["a.log", "a.txt", "a.md", "build"])
+def test_codes_of_terminals_are_gone(name: str) -> None:
+    text = "\x1b[32mOK\x1b[0m built \x1b[1;31mfail\x1b[mure\n"
+    text += "\x1b]0;title\x07\x1b[2K\x1b[38;5;208mnext\x1b[0m line\n"
+    assert read(text, name).text == "OK built failure\nnext line\n"
+
+
+def test_a_line_break_in_a_string_of_json_is_shown_as_one(library: Library, notes: Path) -> None:
+    write(
+        notes, {"a.jsonl": json.dumps({"text": "shopping list:\nwalnuts\nhazelnuts"}) + "\n" + '{"b": 1}\n'}
+    )
+    index(library, "notes", notes)
+    hit = library.search(OWNER, "hazelnuts").hits[0]
+    shown = "".join(block.text for block in shown_text(hit))
+    assert "shopping list:\nwalnuts\nhazelnuts" in shown
+
+
+# --- entries ----------------------------------------------------------------------------
+
+
+def tree(services: int, ports: int, length: int) -> dict[str, Any]:
+    return {
+        "version": "3",
+        "services": {
+            f"svc{n}": {
+                "image": f"registry/app{n}",
+                "ports": [f"{8000 + 10 * n + p}:80" for p in range(ports)],
+                "note": "word " * length,
+            }
+            for n in range(services)
+        },
+        "jobs": [{"name": f"job {n}", "run": "step " * length} for n in range(services)],
+    }
+
+
+SPELLINGS = {
+    "indented.json": lambda data: json.dumps(data, indent=2),
+    "dense.json": json.dumps,
+    "a.yaml": lambda data: yaml.safe_dump(data, sort_keys=False, width=10_000),
+    "indented.yml": lambda data: json.dumps(data, indent=4),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "services", "ports", "length"), list(product(SPELLINGS, (1, 5), (2, 6), (3, 40)))
+)
+def test_passages_are_whole_entries_with_their_path(
+    name: str, services: int, ports: int, length: int
+) -> None:
+    found = read(SPELLINGS[name](tree(services, ports, length)), name)
+    assert "".join(found.text[each.start : each.end] for each in found.segments) == found.text
+    passages = cut(found, chunk_spec(256), None)
+    for n in range(services):
+        holding = [each for each in passages if f"{8000 + 10 * n}:80" in each.text]
+        assert len(holding) == 1
+        whole = holding[0].text + " › ".join(holding[0].heading_path)
+        assert all(f"{8000 + 10 * n + port}:80" in whole for port in range(ports)), "no list is cut"
+        assert f"svc{n}" in whole, "the path says whose they are"
+        assert "services" in whole
+
+
+def test_an_item_is_called_by_its_name() -> None:
+    long = "text " * 90
+    text = f"steps:\n  - name: Build it\n    run: {long}\n"
+    text += f"  # about the second\n  - name: Test it\n    run: {long}\n"
+    found = read(text, "ci.yaml")
+    paths = [each.heading_path[:2] for each in found.segments]
+    assert paths[0] == ("steps", "Build it")
+    assert ("steps", "Test it") in paths
+    second = next(each for each in found.segments if "Test it" in each.heading_path)
+    assert found.text[second.start :].startswith("  # about the second\n  - name: Test it")
+
+
+def test_keys_in_a_block_of_text_are_none() -> None:
+    text = "run: |\n" + "  key: value of a line\n" * 40 + "end: 1\n"
+    assert [each.heading_path for each in read(text, "a.yaml").segments] == [("run",), ("end",)]
