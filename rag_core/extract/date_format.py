@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[(?P<elapsed>h+|m+|s+)\]'
-    r"|\[\$[^\]-]*-(?P<locale>[^\],]*)[^\]]*\]|\[[^\]]*\]"
+    r"|\[\$[^\[\]-]*-(?P<locale>[^\[\],]*)(?:,[^\[\]]*)?\]|\[[^\[\]]*\]"
     r"|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+|e+(?![+-])|b{2,4}|aaaa?)|(?P<parts>\.0+)|(?P<other>.)",
     re.DOTALL | re.IGNORECASE,
 )

@@ -23,7 +23,7 @@ _EXACT = Context(prec=400)
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.'
-    r"|\[\$(?P<currency>[^\]-]*)(?:-[^\]]*)?\]|\[(?P<condition>[<>=]+-?[\d.]+)\]|\[[^\]]*\]"
+    r"|\[\$(?P<currency>[^\[\]-]*)(?:-[^\[\]]*)?\]|\[(?P<condition>[<>=]+-?[\d.]+)\]|\[[^\[\]]*\]"
     r"|(?P<general>General)|(?P<exponent>E[+-])|(?P<sign>[0#?.,%/@])|(?P<other>.)",
     re.DOTALL | re.IGNORECASE,
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rag_core.search.weigh import RELEVANT, Weighed
 
-_WORD = re.compile(r"[a-z0-9]+|\w")  # a word, or one letter of another script
+_WORD = re.compile(r"[a-z0-9]+(?:[.,][0-9]+)*|\w")  # a word, a number, or one letter of another script
 _SHINGLE = 4  # words
 _ALIKE = 0.9  # of the shingles of both
 
