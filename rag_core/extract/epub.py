@@ -24,6 +24,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     none can."""
     builder = Builder()
     warnings: list[str] = []
+    readings: dict[str, None] = {}
     with ZipFile(io.BytesIO(data)) as archive:
         container = xml(member(archive, "META-INF/container.xml"))
         place = next(container.iter(f"{_CONTAINER}rootfile")).attrib["full-path"]
@@ -40,6 +41,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
                 continue
             builder.begin("chapter", page.first_heading or page.title or number)
             page.add_to(builder)
+            readings.update(dict.fromkeys(page.readings))
+    builder.add_lines("Readings", readings)
     if warnings and len(warnings) == len(chapters):
         raise damaged(path, data)
     author = one_line(book.findtext(f".//{_DC}creator") or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
@@ -18,6 +18,7 @@ from rag_core.extract import (
     markdown,
     markup,
     nested,
+    ruby,
     tables,
     webpage,
 )
@@ -56,11 +57,25 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             "Save it as UTF-8 in the program that made it.",
         ) from None
     decoded = replace(decoded, text=escapes.shown(decoded.text, kind, path))
+    readings: list[str] = []
+    if kind == "text":
+        text, readings = ruby.without_aozora(decoded.text)
+        decoded = replace(decoded, text=text)
     if kind == "markdown":
         return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
     if kind == "html":
         return _read_page(decoded, path)
-    return _read(decoded, path, kind)
+    return _with_readings(_read(decoded, path, kind), readings)
+
+
+def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:
+    """``document`` with how its words are pronounced, below a heading at its end."""
+    if not readings:
+        return document
+    text = document.text.rstrip("\n") + "\n\n"
+    end = Segment(len(text), len(text) + len("\n".join(readings)), ("Readings",), "heading", "Readings")
+    before = Segment(0, len(text))
+    return replace(document, text=text + "\n".join(readings), segments=(before, end))
 
 
 def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
@@ -70,6 +85,7 @@ def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
         frontmatter.read_frontmatter(decoded.text),
     )
     page.add_to(builder)
+    builder.add_lines("Readings", page.readings)
     builder.private = front.private
     warnings = [sentence for sentence in (decoded.warning, front.unsure) if sentence]
     title = page.title or page.first_heading

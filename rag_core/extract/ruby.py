@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+_KANA = "\u3040-\u30ff・ー"
+_AOZORA = re.compile(
+    rf"(?:[｜|](?P<marked>[^｜|《》\n]{{1,40}})|(?P<kanji>[々〆〇ヶ\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+))"
+    rf"《(?P<reading>[{_KANA} 　]{{1,40}})》"
+)
+_NOTE = re.compile(r"［＃[^［］\n]{1,200}］")
+
 
 class Readings:
     """Collects words with their readings. The parts of a word, such as 東 and 京, are put together."""
@@ -29,3 +38,22 @@ class Readings:
         """Return a line for each word: the word and its reading."""
         self.end()
         return [f"{base} {reading}" for base, reading in self._pairs]
+
+
+def without_aozora(text: str) -> tuple[str, list[str]]:
+    """Return a text without ruby as Aozora Bunko writes it (吾輩《わがはい》, ｜東《とう》), and a line for
+    each word with its reading. Lines stay where they are. A text without it is returned as it is."""
+    if "《" not in text or not _AOZORA.search(text):
+        return text, []
+    readings = Readings()
+    pieces: list[str] = []
+    end = 0
+    for match in _AOZORA.finditer(text):
+        if match.start() > end:
+            readings.end()
+        base = match["marked"] or match["kanji"]
+        readings.add(base, match["reading"])
+        pieces += text[end : match.start()], base
+        end = match.end()
+    pieces.append(text[end:])
+    return _NOTE.sub("", "".join(pieces)), readings.lines()

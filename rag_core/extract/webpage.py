@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rag_core.extract.building import Builder, one_line
+from rag_core.extract.ruby import Readings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -33,6 +34,9 @@ class Page:
 
     title: str
     blocks: list[tuple[int, str]]
+    readings: list[str] = field(
+        default_factory=list
+    )  #: A line for each word with ruby: the word, its reading.
 
     @property
     def first_heading(self) -> str:
@@ -67,7 +71,8 @@ def visible_page(markup: str) -> Page:
         else:
             blocks.end(element, tag)
     blocks.end_block()
-    return Page(one_line(root.findtext(".//title") or ""), blocks.found)
+    title = one_line(root.findtext(".//title") or "")
+    return Page(title, blocks.found, blocks.readings.lines())
 
 
 def _without_crowd(tag: re.Match[str]) -> str:
@@ -80,6 +85,8 @@ class _Blocks:
 
     def __init__(self) -> None:
         self.found: list[tuple[int, str]] = []
+        self.readings = Readings()
+        self._ruby: _Ruby | None = None
         self._words: list[str] = []
         self._level = self._hidden = self._preformatted = 0
 
@@ -90,7 +97,11 @@ class _Blocks:
             self.end_block()
             self._level = int(tag[1]) if is_heading else 0
             self._preformatted += tag == "pre"
-        if not self._hidden:
+        if tag == "ruby" and not self._hidden:
+            self._ruby = _Ruby()
+        if self._ruby:
+            self._words.append(self._ruby.begin(tag, element.text or ""))
+        elif not self._hidden:
             alternative = f" {element.get('alt')} " if tag == "img" and element.get("alt") else ""
             self._words += [_BREAK if tag == "br" else element.text or "", alternative]
 
@@ -102,10 +113,17 @@ class _Blocks:
         elif tag in ("td", "th") and not self._hidden:
             self._words.append(" | ")
         self._hidden -= _is_unseen(element, tag)
-        if not self._hidden:
-            self._words.append(element.tail or "")
+        if tag == "ruby" and self._ruby:
+            self.readings.add(self._ruby.base, self._ruby.reading)
+            self._ruby = None
+        if self._ruby:
+            self._words.append(self._ruby.end(tag, element.tail or ""))
+        elif not self._hidden and element.tail:
+            self.readings.end()
+            self._words.append(element.tail)
 
     def end_block(self) -> None:
+        self.readings.end()
         text = "".join(self._words)
         self._words.clear()
         if self._preformatted:
@@ -114,6 +132,36 @@ class _Blocks:
             text = "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")
         if text.strip():
             self.found.append((self._level, text))
+
+
+class _Ruby:
+    """A word with its reading: text in ``rt`` is the reading, text in ``rp`` is not seen, all other text is
+    the word. An end tag may be missing."""
+
+    def __init__(self) -> None:
+        self.base = self.reading = ""
+        self._part = ""
+
+    def begin(self, tag: str, text: str) -> str:
+        """Begin an element with this text. Return what is seen of it."""
+        if tag in ("rt", "rtc", "rp", "rb"):
+            self._part = tag
+        return self._shown(text)
+
+    def end(self, tag: str, text: str) -> str:
+        """End an element with text behind it. Return what is seen of it."""
+        if tag in ("rt", "rtc", "rp", "rb"):
+            self._part = ""
+        return self._shown(text)
+
+    def _shown(self, text: str) -> str:
+        if self._part in ("rt", "rtc"):
+            self.reading += text
+        if self._part not in ("", "rb"):
+            return ""
+        text = "" if text.isspace() else text
+        self.base += text
+        return text.strip() if not text.isascii() else text
 
 
 def _is_unseen(element: _Element, tag: str) -> bool:
