@@ -36,8 +36,24 @@ def refuse_encrypted(data: bytes, path: PurePosixPath) -> None:
         raise needs_password(path)
 
 
-def core_properties(properties: Any) -> tuple[str, dict[str, Any]]:
-    """The title, and the date and author, in core properties."""
+def is_encrypted(archive: ZipFile) -> bool:
+    """Whether a file of OpenDocument needs a password."""
+    try:
+        return b"encryption-data" in member(archive, "META-INF/manifest.xml")
+    except BROKEN:
+        return False
+
+
+def core_properties(document: Any, warnings: list[str]) -> tuple[str, dict[str, Any]]:
+    """The title, and the date and author, in the properties of a document; none of damaged ones."""
+    try:
+        return _core_properties(document.core_properties)
+    except (AttributeError, ValueError, TypeError):  # another element than its library expects
+        warnings.append("Its title, date and author are damaged.")
+        return "", {}
+
+
+def _core_properties(properties: Any) -> tuple[str, dict[str, Any]]:
     changed = properties.modified or properties.created
     author = one_line(properties.author or "")
     return one_line(properties.title or ""), {
@@ -98,7 +114,7 @@ def _mended(data: bytes) -> tuple[bytes, list[str]]:
                 part = member(archive, name)
                 if name.endswith((".xml", ".rels")):
                     part = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
-                    xml(part)
+                    part = _written(salvaged(part, name, warnings))
                 parts[name] = part
             except BROKEN:
                 warnings.append(f"{name!r} is damaged.")
@@ -118,7 +134,11 @@ def _without_lost(name: str, relations: bytes, parts: Collection[str]) -> bytes:
         above = element.getparent()
         if element.get("TargetMode") != "External" and target.lstrip("/") not in parts and above is not None:
             above.remove(element)
-    written: bytes = etree.tostring(root)
+    return _written(root)
+
+
+def _written(root: _Element) -> bytes:
+    written: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
     return written
 
 
@@ -177,3 +197,17 @@ def xml(data: bytes) -> _Element:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from None
+
+
+def salvaged(data: bytes, name: str, warnings: list[str]) -> _Element:
+    """The root of an XML document, of a damaged one with what can be read of it, and a warning that names it.
+    Raises ValueError where nothing can."""
+    try:
+        return xml(data)
+    except ValueError:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
+        root: _Element | None = etree.fromstring(data, parser)
+        if root is None or not len(root):
+            raise
+        warnings.append(f"{name!r} is damaged; some of it may be missing.")
+        return root

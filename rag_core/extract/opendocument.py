@@ -10,7 +10,7 @@ from zipfile import ZipFile
 from lxml.etree import _Element
 
 from rag_core.extract.building import Builder, needs_password, one_line
-from rag_core.extract.office import BROKEN, local_name, member, xml
+from rag_core.extract.office import BROKEN, is_encrypted, local_name, member, salvaged, xml
 from rag_core.extract.opendocument_text import FRAMES, OpenText
 from rag_core.types import Extracted
 
@@ -23,9 +23,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     builder = Builder()
     warnings: list[str] = []
     with ZipFile(io.BytesIO(data)) as archive:
-        if b"encryption-data" in member(archive, "META-INF/manifest.xml"):
+        if is_encrypted(archive):
             raise needs_password(path)
-        content = xml(member(archive, "content.xml"))
+        content = salvaged(member(archive, "content.xml"), "content.xml", warnings)
         facts = _part(archive, "meta.xml", warnings)
         text = OpenText(archive, warnings)
         is_slides = path.suffix.lower() == ".odp"

@@ -12,7 +12,7 @@ from lxml import etree
 from lxml.etree import _Element
 
 from rag_core.extract.building import Builder, needs_password, one_line
-from rag_core.extract.office import BROKEN, local_name, member, xml
+from rag_core.extract.office import BROKEN, is_encrypted, local_name, member, xml
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, hidden_day, hidden_number
 
 _MIME = b"application/vnd.oasis.opendocument.spreadsheet"
@@ -33,17 +33,17 @@ _MOST_SPACES = 100
 
 def is_spreadsheet(archive: ZipFile) -> bool:
     """Whether an archive is an OpenDocument spreadsheet."""
-    with suppress(*BROKEN):
+    try:
         return member(archive, "mimetype").strip().startswith(_MIME)
-    return False
+    except BROKEN:
+        return "content.xml" in archive.namelist()
 
 
 def read_into(builder: Builder, archive: ZipFile, path: PurePosixPath) -> list[str]:
     """Add the sheets to a document. Return a sentence for each part that could not be read. Raises
     ExtractError where it needs a password, and KeyError where it has no content."""
-    with suppress(KeyError):
-        if b"encryption-data" in member(archive, "META-INF/manifest.xml"):
-            raise needs_password(path)
+    if is_encrypted(archive):
+        raise needs_password(path)
     reader = _Reader(archive)
     for name in iter(reader.next_sheet, None):
         beside = Beside()

@@ -62,12 +62,19 @@ def formats(path: PurePosixPath) -> tuple[str, ...]:
     return FORMATS
 
 
-def text_of(blob: bytes) -> str:
-    """The text of a picture inside a document; '' where it has none or cannot be opened."""
+_SIGNATURES = b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"
+"""How pictures begin that can be opened; drawings, such as EMF, begin otherwise."""
+
+
+def text_of(blob: bytes, name: str = "", warnings: list[str] | None = None) -> str:
+    """The text of a picture inside a document; '' where it has none or cannot be opened. A damaged one is
+    named in ``warnings``."""
     try:
         preview = partial(_preview, blob, FORMATS)
         return ocr.reader.text(hashlib.sha256(blob).hexdigest(), lambda: _opened(blob), preview=preview)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        if warnings is not None and blob.startswith(_SIGNATURES):
+            warnings.append(f"The picture {name!r} is damaged.")
         return ""
 
 

@@ -51,7 +51,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             warnings.append(f"Slide {number} is missing or damaged.")
             continue
         first = first or title
-    title, more = core_properties(presentation.core_properties)
+    title, more = core_properties(presentation, warnings)
     if _OF_NOTHING.fullmatch(title):
         title = first
     return builder.document("slides", path.name, title, warnings=warnings, **more)
@@ -88,7 +88,7 @@ def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
             yield from _texts_of_graphics(shape, warnings)
         elif isinstance(shape, Picture):
             with suppress(ValueError, KeyError, AttributeError):  # a linked one is not in the file
-                yield pictures.text_of(shape.image.blob)
+                yield pictures.text_of(shape.image.blob, shape.name, warnings)
         elif shape.has_text_frame:
             yield _text(shape.text_frame._txBody)
 

@@ -44,7 +44,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     _add_margins(builder, document, text)
     builder.add_lines("Links", text.links)
     builder.add_lines("Readings", text.readings.lines())
-    title, more = core_properties(document.core_properties)
+    title, more = core_properties(document, warnings)
     return builder.document("word", path.name, title or builder.opening, warnings=warnings, **more)
 
 
@@ -110,7 +110,7 @@ def _add_graphics(builder: Builder, document: Any, text: WordText, warnings: lis
     """Add the text in pictures with their alternative texts, and the words of charts and SmartArt."""
     builder.begin("heading", "Pictures", "Pictures")
     for _, part in _parts(document, "image"):
-        builder.add_seen(pictures.text_of(part.blob))
+        builder.add_seen(pictures.text_of(part.blob, part.partname.lstrip("/"), warnings))
     for alternative in text.alternatives:
         builder.add(alternative, gap="\n")
     builder.begin("heading", "Charts", "Charts")

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from rag_core.errors import ExtractError
-from rag_core.extract import epub, notebook
+from rag_core.extract import epub, notebook, ocr, pictures, readers
 from tests.support import documents_made as made
 
 
@@ -34,6 +34,40 @@ def test_a_missing_chapter_is_named_and_the_others_are_read() -> None:
     found = epub.read(changed_book(two=None), PurePosixPath("ferry.epub"))
     assert found.text == "Anselm\n\nrows"
     assert found.warnings == ("Chapter 2 ('two.xhtml') is missing or damaged.",)
+
+
+@pytest.mark.parametrize("container", [b"<no XML", b"<container/>"])
+def test_a_book_whose_container_is_damaged_is_read(container: bytes) -> None:
+    data = made.damaged_part(changed_book(), "META-INF/container.xml", container)
+    assert epub.read(data, PurePosixPath("ferry.epub")).text.endswith("Last boat")
+
+
+def test_a_book_in_an_unknown_namespace_is_read() -> None:
+    data = made.rewritten(changed_book(), "OEBPS/book.opf", ("http://www.idpf.org/2007/opf", "urn:other"))
+    assert epub.read(data, PurePosixPath("ferry.epub")).text.endswith("Last boat")
+
+
+def test_what_stands_before_the_damage_of_a_text_is_read() -> None:
+    odt = made.odt("<text:p>First words</text:p><text:p>Last words</text:p>")
+    cut = made.part_of(odt, "content.xml").partition(b"Last")[0]
+    found = readers.read(made.damaged_part(odt, "content.xml", cut), PurePosixPath("a.odt"))
+    assert (found.text, len(found.warnings)) == ("First words", 1)
+    docx = made.docx("First words", "Last words")
+    cut = made.part_of(docx, "word/document.xml").partition(b"Last")[0]
+    found = readers.read(made.damaged_part(docx, "word/document.xml", cut), PurePosixPath("a.docx"))
+    assert found.text.startswith("First words")
+    assert found.warnings == ("'word/document.xml' is damaged; some of it may be missing.",)
+
+
+def test_a_damaged_picture_of_a_document_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> str:
+        raise OSError("truncated")
+
+    monkeypatch.setattr(ocr.reader, "text", fails)
+    warnings: list[str] = []
+    assert pictures.text_of(b"\x89PNG no more", "media/one.png", warnings) == ""
+    assert pictures.text_of(b"a drawing", "media/two.emf", warnings) == ""
+    assert warnings == ["The picture 'media/one.png' is damaged."]
 
 
 def test_a_book_without_any_chapter_is_damaged() -> None:

@@ -136,6 +136,11 @@ EQUATIONS = {
 }
 
 
+ALL = "".join(f"<w:p>{inside}</w:p>" for inside, _ in PARAGRAPHS.values()) + "".join(
+    f"<w:p><m:oMath>{inside}</m:oMath></w:p>" for inside, _ in EQUATIONS.values()
+)
+
+
 @pytest.mark.parametrize("kind", EQUATIONS)
 def test_an_equation_is_read_as_a_person_types_it(kind: str) -> None:
     inside, text = EQUATIONS[kind]
