@@ -88,9 +88,9 @@ def _pieces_of_paragraph(paragraph: _Element) -> Iterator[str]:
 
 
 def opened(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[str]]:
-    """Open a file in Open XML with its library, which knows only the transitional namespaces and gives up at
-    any damaged part. Return the document, and a sentence for each part that had to be left out. Raises what
-    the library raises if the document itself is damaged."""
+    """Open a file in Open XML with its library, which knows only the usual kinds and namespaces and gives
+    up at any damaged part. Return the document, and a sentence for each part that had to be left out. Raises
+    what the library raises if the document itself is damaged."""
     with ZipFile(io.BytesIO(data)) as archive:
         is_strict = _STRICT.search(member(archive, "_rels/.rels")) is not None
     if not is_strict:
@@ -101,6 +101,20 @@ def opened(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[
 
 
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+
+
+_FORMATS = b"application/vnd.openxmlformats-officedocument."
+_KINDS = {
+    re.compile(
+        rb"application/vnd\.ms-word\.(?:document|template)\.macroEnabled(?:Template)?\.main\+xml"
+        rb"|application/vnd\.openxmlformats-officedocument\.wordprocessingml\.template\.main\+xml"
+    ): _FORMATS + b"wordprocessingml.document.main+xml",
+    re.compile(
+        rb"application/vnd\.ms-powerpoint\.(?:slideshow|template)\.macroEnabled\.main\+xml"
+        rb"|application/vnd\.openxmlformats-officedocument\.presentationml\.(?:slideshow|template)\.main\+xml"
+    ): _FORMATS + b"presentationml.presentation.main+xml",
+}
+"""Files with macros, templates and slide shows → the kind that their library opens; all are built alike."""
 
 
 def _mended(data: bytes) -> tuple[bytes, list[str]]:
@@ -114,6 +128,8 @@ def _mended(data: bytes) -> tuple[bytes, list[str]]:
                 part = member(archive, name)
                 if name.endswith((".xml", ".rels")):
                     part = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
+                    for kind, usual in _KINDS.items():
+                        part = kind.sub(usual, part) if name == "[Content_Types].xml" else part
                     part = _written(salvaged(part, name, warnings))
                 parts[name] = part
             except BROKEN:

@@ -78,6 +78,7 @@ def _style(paragraph: _Element) -> str:
 def _add_table(builder: Builder, table: _Element, text: WordText) -> None:
     """A table, one line a row. A table inside a cell is in that cell's line."""
     rows = [row for row in table.iter("{*}tr") if next(row.iterancestors("{*}tbl")) is table]
+    rows = [row for row in rows if row.find("{*}trPr/{*}del") is None]
     for number, row in enumerate(rows):
         inside = [cell for cell in row.iter("{*}tc") if next(cell.iterancestors("{*}tr")) is row]
         cells = [" ".join(text.of(cell).split()) for cell in inside]

@@ -156,6 +156,12 @@ def test_tables_in_content_controls_and_in_cells_are_rows() -> None:
     assert found.text.startswith("one | two deep\n")
 
 
+def test_a_deleted_row_of_a_table_is_not_read() -> None:
+    row = "<w:tr>{}<w:tc><w:p>" + run("{}") + "</w:p></w:tc></w:tr>"
+    table = row.format("", "kept") + row.format("<w:trPr><w:del/></w:trPr>", "gone")
+    assert read(docx(f"<w:tbl>{table}</w:tbl>")).text == "kept\n\nThe end"
+
+
 def test_links_and_alternative_texts_are_beside_the_text() -> None:
     body = (
         '<w:p><w:r><w:drawing><wp:docPr name="Picture 1" descr="Photo of the reservoir"/></w:drawing></w:r>'
@@ -206,6 +212,29 @@ def test_all_that_a_document_shows_is_read(data: bytes) -> None:
     assert under(found, "Links") == "map: https://example.org/zugspitze"
     for margin in ("Reference ZK-8841", "Even footer", "Continued"):
         assert margin in found.text
+    assert found.warnings == ()
+
+
+_USUAL = "application/vnd.openxmlformats-officedocument.{}.main+xml"
+
+
+@pytest.mark.parametrize(
+    ("data", "usual", "kind"),
+    [
+        (rich(), "wordprocessingml.document", "application/vnd.ms-word.document.macroEnabled.main+xml"),
+        (rich(), "wordprocessingml.document", _USUAL.format("wordprocessingml.template")),
+        (
+            made.pptx(("Minutes", "Hildegunde", "")),
+            "presentationml.presentation",
+            _USUAL.format("presentationml.slideshow"),
+        ),
+    ],
+    ids=["macros", "template", "slide show"],
+)
+def test_other_kinds_of_open_xml_are_read(data: bytes, usual: str, kind: str) -> None:
+    other = made.rewritten(data, "[Content_Types].xml", (_USUAL.format(usual), kind))
+    found = read(other, "a.docm" if "word" in usual else "a.pptm")
+    assert "Hildegunde" in found.text
     assert found.warnings == ()
 
 
