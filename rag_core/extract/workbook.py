@@ -261,6 +261,8 @@ def _cell(book: _Book, cell: _Element, row: int, beside: Beside) -> str:
         for address in _LINK_FORMULA.findall(formula):
             beside.add("Links", row, f"{place}: {address}")
     kind, code = cell.get("t") or "n", _code(book, cell)
+    if kind == "d" and not number_format.is_date(code):
+        return value.removesuffix("T00:00:00")
     if kind in ("n", "d"):
         return _shown_number(book, value, code, place, row, beside) if value else ""
     return _shown_text(book, kind, value or _text(cell), code)

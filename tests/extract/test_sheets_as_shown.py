@@ -210,6 +210,29 @@ def test_the_pronunciation_of_a_text_is_not_in_it() -> None:
     assert read(data).text == "東京"
 
 
+SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+CELLS = {
+    "text in pieces": ('<c t="inlineStr"><is><r><t>Hel</t></r><r><t>lo</t></r></is></c>', "Hello"),
+    "an escape": ('<c t="str"><v>one_x000D_two</v></c>', "one two"),
+    "a date": ('<c t="d"><v>2026-03-15T00:00:00</v></c>', "2026-03-15"),
+    "a truth value": ('<c t="b"><v>1</v></c>', "TRUE"),
+    "an error": ('<c t="e"><v>#N/A</v></c>', "#N/A"),
+    "a number beyond all": ("<c><v>1e999</v></c>", "1e999"),
+    "an index beyond the table of texts": ('<c t="s"><v>99</v></c><c><v>7</v></c>', "7"),
+    "a formula without a value": ("<c><f>1+1</f></c><c><v>7</v></c>", "7"),
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_cell_is_read_as_any_program_writes_it(kind: str) -> None:
+    cell, text = CELLS[kind]
+    sheet = f'<worksheet xmlns="{SPACE}"><sheetData><row>{cell}</row></sheetData></worksheet>'
+    data = made.damaged_part(made.xlsx(Sheet=[]), "worksheets/sheet1.xml", sheet.encode())
+    assert read(data).text == text
+    prefixed = sheet.replace("<", "<x:").replace("<x:/", "</x:").replace("xmlns=", "xmlns:x=")
+    assert read(made.damaged_part(data, "worksheets/sheet1.xml", prefixed.encode())).text == text
+
+
 def test_a_sheet_begins_where_its_cells_begin() -> None:
     def write(_: Any, sheet: Any) -> None:
         sheet.write_row(4, 2, ["Kind", "Keeps"])
