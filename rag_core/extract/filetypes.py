@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from rag_core.extensions import Extension, catalogue
+from rag_core.extract import note_names
 from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
@@ -254,10 +255,11 @@ def _number(package: Extension) -> int:
 
 def title_of_name(path: PurePosixPath) -> str:
     """The title of last resort: a note's name in words (``my-weekly-notes`` → ``My weekly notes``), any other
-    file's name."""
-    if file_type(path) != "markdown":
-        return path.name
-    name = path.stem if " " in path.stem else _JOINED.sub(" ", path.stem).strip() or path.stem
+    file's name; without what apps that keep notes write around it."""
+    if file_type(path) not in ("markdown", "org"):
+        return note_names.without_marks(path.name)
+    stem = note_names.without_marks(path.stem)
+    name = stem if " " in stem else _JOINED.sub(" ", stem).strip() or stem
     first = name.split(" ", 1)[0]
     return name[:1].upper() + name[1:] if first.islower() else name
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from rag_core.extract import frontmatter
+from rag_core.extract import frontmatter, note_apps, note_names
+from rag_core.extract.filetypes import title_of_name
 from rag_core.extract.markup import Heading, sections
 from rag_core.text import tags
 from rag_core.text.numbers import Span
@@ -65,47 +67,58 @@ _TAG = re.compile(
     r"(?:(?<=\s)|^)#([^\s\x00-\x1f!-,.:-@\[-^`{-~\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f"
     r"\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+)"
 )
+_TAG_OF_WORDS = re.compile(r"(?<![^\s(])#\[\[([^\[\]\n]{1,100})\]\]")
+"""A tag of Logseq: ``#[[two words]]``."""
 _NOT_A_NAME = re.compile(r"[\d/-]+")
 
 
-def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
-    """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
+def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extracted:
+    """A Markdown document. ``path`` gives its title if neither front matter nor a heading does."""
     front = frontmatter.read_frontmatter(text)
-    outline = _Scanner(text)
-    position = 0
-    if "[[" in text[: front.body]:  # links in the properties count, too
-        for line in text[: front.body].split("\n"):
-            outline.links += _links(line, line, position)[0]
-            position += len(line) + 1
-    newline = "\n" if "\n" in text or "\r" not in text else "\r"
-    position = front.body
-    for line in text[position:].split(newline):
-        outline.line(line, position)
-        position += len(line) + 1
-    segments = sections(outline.headings, front.body, len(text), marked=True)
+    page = note_apps.page(text, front.body, of_notion=note_names.is_of_notion(path.name))
+    text, values = page.text, {**page.values, **front.values}
+    outline = _outline(text, page.body)
+    segments = sections(outline.headings, page.body, len(text), marked=True)
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
     title_from: TitleSource = "file name"
-    if title := frontmatter.title(front.values):
+    if title := frontmatter.title(values):
         title_from = "front matter"
     elif outline.headings and (first := min(outline.headings, key=lambda heading: heading.level)).level < 3:
         title, title_from = first.text, "heading" if first.level == 1 else "section"
-    kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags_in(front.values), *outline.tags]))
+    tagged = [*frontmatter.tags_in(values), *page.tags, *note_names.tags_in(path.name), *outline.tags]
+    kept, left_out = tags.bounded(frontmatter.unique(tagged))
     return Extracted(
         text=text,
         file_type="markdown",
         encoding=encoding,
-        title=title or name,
+        title=title or title_of_name(path),
         title_from=title_from,
         segments=segments,
-        aliases=frontmatter.aliases_in(front.values),
+        aliases=frontmatter.aliases_in(values),
         tags=kept,
         links=tuple(outline.links),
-        date=frontmatter.dated(front.values)[1],
+        date=frontmatter.dated(values)[1],
         private=front.private,
-        metadata=front.values,
+        metadata=values,
         warnings=tuple(filter(None, (warning, front.warning, front.unsure, left_out))),
     )
+
+
+def _outline(text: str, body: int) -> _Scanner:
+    """The headings, tags and links of a document whose text begins at ``body``."""
+    outline = _Scanner(text)
+    position = 0
+    if "[[" in text[:body]:  # links in the properties count, too
+        for line in text[:body].split("\n"):
+            outline.links += _links(line, line, position)[0]
+            position += len(line) + 1
+    newline = "\n" if "\n" in text or "\r" not in text else "\r"
+    position = body
+    for line in text[position:].split(newline):
+        outline.line(line, position)
+        position += len(line) + 1
+    return outline
 
 
 def _plain(heading: str) -> str:
@@ -236,6 +249,8 @@ class _Scanner:
 
     def _inline(self, line: str, start: int) -> None:
         hidden = _hide_code(line) if "`" in line else line
+        if "#[[" in hidden:
+            self.tags += [match[1].strip() for match in _TAG_OF_WORDS.finditer(hidden)]
         if "[" in hidden:
             found, hidden = _links(line, hidden, start)
             self.links += found

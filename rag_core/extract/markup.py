@@ -1,4 +1,4 @@
-"""reStructuredText and Org → sections and titles, by their own kinds of headings."""
+"""Headings → sections; reStructuredText → those of its own kinds of headings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from rag_core.types import Segment
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
 _ROLE = re.compile(r"(?<![\w:.-]):[\w:.-]+:`([^`<>]*)(?:<[^`<>]*>)?`")
 _MARKS = re.compile(r"``?|\*\*?|\|")
-_ORG_HEADING = re.compile(r"^(\*+)[ \t]+(\S[^\r\n]*)", re.M)
-_ORG_KEYWORD = re.compile(r"(?:TODO|DONE|WAITING|NEXT|CANCELLED)[ \t]+|\[#[A-Z]\][ \t]*")
-_ORG_TAGS = re.compile(r"(?<![ \t])[ \t]+:[\w@#%:]+:[ \t]*$")
-_ORG_TITLE = re.compile(r"^#\+title:[ \t]*([^\r\n]+)", re.M | re.I)
 _LONGEST = 1000  # characters of a heading that are looked at
 
 
@@ -64,21 +60,6 @@ def rst_segments(text: str) -> tuple[Segment, ...]:
             headings.append(Heading(begin, level, one_line(plain)))
         offset += len(line) + 1
     return sections(headings, 0, len(text))
-
-
-def org_segments(text: str) -> tuple[Segment, ...]:
-    """Sections of an Org file, by its stars."""
-    headings: list[Heading] = []
-    for match in _ORG_HEADING.finditer(text):
-        name = _ORG_KEYWORD.sub("", _ORG_TAGS.sub("", match[2][:_LONGEST]))
-        headings.append(Heading(match.start(), len(match[1]), one_line(name)))
-    return sections(headings, 0, len(text))
-
-
-def org_title(text: str) -> str:
-    """What ``#+title:`` says, or an empty string."""
-    match = _ORG_TITLE.search(text)
-    return one_line(match[1]) if match else ""
 
 
 def _rst_heading(lines: list[str], number: int) -> tuple[str, bool] | None:

@@ -18,6 +18,7 @@ from rag_core.extract import (
     markdown,
     markup,
     nested,
+    org,
     ruby,
     tables,
     webpage,
@@ -36,7 +37,6 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
     "csv": partial(tables.row_segments, usual=","),
     "tsv": partial(tables.row_segments, usual="\t"),
     "rst": markup.rst_segments,
-    "org": markup.org_segments,
 }
 """How each file type is cut into segments; files of all others are one."""
 
@@ -62,7 +62,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         text, readings = ruby.without_aozora(decoded.text)
         decoded = replace(decoded, text=text)
     if kind == "markdown":
-        return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
+        return markdown.read(decoded.text, path, decoded.encoding, decoded.warning)
+    if kind == "org":
+        return org.read(decoded.text, path, decoded.encoding, decoded.warning)
     if kind == "html":
         return _read_page(decoded, path)
     return _with_readings(_read(decoded, path, kind), readings)
@@ -103,8 +105,8 @@ def _not_text(path: PurePosixPath, what: str) -> NotText:
 def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted:
     text = decoded.text
     segments = _SEGMENTS[kind](text) if kind in _SEGMENTS else (Segment(0, len(text)),) if text else ()
-    heading = markup.org_title(text) if kind == "org" else ""
-    if not heading and kind in ("rst", "org"):
+    heading = ""
+    if kind == "rst":
         heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
     # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
     front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read_frontmatter(text)
@@ -112,7 +114,7 @@ def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracte
         text=text,
         file_type=kind,
         encoding=decoded.encoding,
-        title=heading or path.name,
+        title=heading or title_of_name(path),
         title_from="heading" if heading else "file name",
         segments=segments,
         date=keyed.date_of_records(text) if kind == "json" else None,

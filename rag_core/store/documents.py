@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from rag_core.extract import frontmatter
+from rag_core.extract import frontmatter, note_names
 from rag_core.extract.filetypes import (
     NAMED,
     TYPE_BY_NAME,
@@ -99,8 +99,9 @@ def put_document(
     properties.put_properties(
         db, document_id, properties.property_rows(doc.metadata, doc.file_type, doc.title)
     )
-    titles = (doc.title, *frontmatter.ids_in(doc.metadata))
-    _put_names(db, document_id, file.display, doc.file_type, titles, doc.aliases)
+    ids = frontmatter.ids_in(doc.metadata)
+    aliases = (*doc.aliases, *ids) if doc.file_type == "org" else doc.aliases  # links of Org name ids
+    _put_names(db, document_id, file.display, doc.file_type, (doc.title, *ids), aliases)
     for link in doc.links:
         key = link_key(file.display, link.target)
         values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
@@ -223,7 +224,8 @@ def _put_names(
         tail = "/".join(parts[start:])
         names.add((name_key(tail), _PATH))
         if file_type == "markdown":
-            names.add((name_key(posixpath.splitext(tail)[0]), _PATH))
+            stem = posixpath.splitext(tail)[0]
+            names |= {(name_key(stem), _PATH), (name_key(note_names.as_page(stem)), _PATH)}
     names -= {("", _TITLE), ("", _ALIAS), ("", _PATH)}
     db.executemany(f"INSERT INTO names VALUES ({document_id:d}, ?, ?)", names)
 

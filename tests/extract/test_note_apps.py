@@ -1,0 +1,199 @@
+"""What Org, Logseq, Notion, Denote and a Zettelkasten say of a note: title, tags, date, aliases."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from rag_core.extract import extract
+from rag_core.extract.filetypes import title_of_name
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
+from tests.conftest import index
+from tests.support.trees import write
+
+NOTION = "8f3a1c0d2b4e4f6a8c0d1e2f3a4b5c6d"
+BLOCK = "64f1c1de-1111-4222-8333-0123456789ab"
+
+
+def read(text: str, name: str) -> Extracted:
+    return extract(text.encode(), PurePosixPath(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("202511081015 Bread experiment.md", "Bread experiment"),
+        ("20251108101559-bread_experiment.org", "Bread experiment"),
+        ("20251108T101500--walk-in-the-woods__nature_dog.md", "Walk in the woods"),
+        ("20251108T101500==1a2--walk__nature.org", "Walk"),
+        (f"Meeting notes {NOTION}.md", "Meeting notes"),
+        (f"Tasks {NOTION}.csv", "Tasks.csv"),
+        (f"Tasks {NOTION}_all.csv", "Tasks_all.csv"),
+        ("projects___garden___beds.md", "Projects/garden/beds"),
+        ("projects%2Fgarden.md", "Projects/garden"),
+        ("What%3F.md", "What?"),
+        ("202511081015.md", "202511081015"),
+        ("2025-11-08 standup.md", "2025-11-08 standup"),
+        ("100% of it.md", "100% of it"),
+        ("201 recipes.md", "201 recipes"),
+    ],
+)
+def test_titles_are_without_what_apps_write_around_them(name: str, title: str) -> None:
+    assert title_of_name(PurePosixPath(name)) == title
+
+
+# --- Org --------------------------------------------------------------------------------
+
+ORG = """:PROPERTIES:
+:ID:       0b7c1f7e-0000-4000-8000-000000000001
+:ROAM_ALIASES: "Natural yeast" Levain
+:ROAM_REFS: https://example.org/bread
+:END:
+{title}
+{tags}
+{date}
+#+author: Ada Lovelace
+#+options: toc:nil
+
+First words.
+* TODO [#A] Feeding :routine:daily:
+See [[id:0b7c1f7e-0000-4000-8000-000000000002][the oven notes]], [[file:stone.org::*Heat][the stone]],
+[[https://example.org][a page]].
+** Evening
+Rye flour.
+"""
+
+
+@pytest.mark.parametrize(
+    ("title", "tags", "date"),
+    list(
+        product(
+            ("#+title: Sourdough", "#+TITLE:   Sourdough"),
+            ("#+filetags: :baking:kitchen:", "#+FILETAGS: baking kitchen", "#+roam_tags: baking kitchen"),
+            ("#+date: [2025-11-08 Sat]", "#+DATE: <2025-11-08 Sat 10:15>", "#+date: 2025-11-08",
+             "#+date: 8 November 2025", "#+created: [2025-11-08]"),
+        )
+    ),
+)  # fmt: skip
+def test_an_org_file_says_what_it_is(title: str, tags: str, date: str) -> None:
+    found = read(ORG.format(title=title, tags=tags, date=date), "20260302101500-bread.org")
+    assert (found.title, found.title_from, found.date) == ("Sourdough", "heading", "2025-11-08")
+    assert set(found.tags) == {"baking", "kitchen", "routine", "daily"}
+    assert found.aliases == ("Natural yeast", "Levain")
+    assert found.metadata["author"] == "Ada Lovelace"
+    assert found.metadata["roam_refs"] == "https://example.org/bread"
+    assert [each.heading_path for each in found.segments] == [(), ("Feeding",), ("Feeding", "Evening")]
+    assert found.text[found.segments[0].start :].startswith("First words.")
+    assert "See the oven notes, the stone,\na page (https://example.org)." in found.text
+    assert [(link.target, link.heading, link.label) for link in found.links] == [
+        ("0b7c1f7e-0000-4000-8000-000000000002", "", "the oven notes"),
+        ("stone.org", "Heat", "the stone"),
+    ]
+    assert all(found.text[link.start :].startswith(link.label) for link in found.links)
+
+
+def test_links_of_org_lead_to_files_by_their_id(library: Library, notes: Path) -> None:
+    oven = ":PROPERTIES:\n:ID: 0b7c1f7e-0000-4000-8000-000000000002\n:END:\n#+title: Oven\n\nHot.\n"
+    write(notes, {"bread.org": ORG.format(title="", tags="#+filetags: :a:", date=""), "oven.org": oven})
+    index(library, "notes", notes)
+    view = library.documents.get(OWNER, "notes", "bread.org")
+    assert "oven.org" in [link.path for link in view.links_out]
+    assert {hit.document.path for hit in library.search(OWNER, "tag:routine").hits} == {"bread.org"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "* Head", "#+title: X", ":PROPERTIES:\n:ID: x\n", "plain\n", "#+begin_src\nx\n"]
+)
+def test_nothing_of_a_short_org_file_is_lost(text: str) -> None:
+    found = read(text, "a.org")
+    shown = found.title + "".join(found.text[each.start : each.end] for each in found.segments)
+    for word in ("Head", "X", "plain", "begin_src"):
+        assert word not in text or word in shown
+
+
+# --- Logseq -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "tags"),
+    list(product(("", "- "), ("baking, two words", "[[baking]], [[two words]]", "#baking, #[[two words]]"))),
+)
+def test_a_page_of_logseq_says_what_it_is(before: str, tags: str) -> None:
+    inner = " " * len(before)
+    text = f"{before}title:: Sourdough\n{inner}alias:: Levain, [[Natural yeast]]\n{inner}tags:: {tags}\n"
+    text += f"{inner}date:: [[Nov 8th, 2025]]\n{inner}status:: open\n\n- A block #[[slow food]]\n"
+    found = read(text, "pages/bread.md")
+    assert (found.title, found.date) == ("Sourdough", "2025-11-08")
+    assert found.aliases == ("Levain", "Natural yeast")
+    assert set(found.tags) == {"baking", "two words", "slow food"}
+    assert found.metadata["status"] == "open"
+    assert found.text[found.segments[0].start :].strip().startswith("- A block")
+
+
+def test_references_to_blocks_are_shown_as_their_text() -> None:
+    text = (
+        f"- Feed the starter\n  id:: {BLOCK}\n  collapsed:: true\n- Then\n"
+        f"  - (({BLOCK}))\n  - {{{{embed (({BLOCK}))}}}}\n  - [as said]((({BLOCK})))\n"
+        "  - ((64f1c1de-9999-4222-8333-0123456789ab))\n  tags:: later\n"
+    )
+    found = read(text, "a.md")
+    assert found.text.count("Feed the starter") == 3
+    assert "- as said\n" in found.text
+    assert "((64f1c1de-9999" in found.text, "what is not known stays"
+    assert "id::" not in found.text
+    assert "collapsed" not in found.text
+    assert found.text.count("\n") == text.count("\n"), "lines stay where they are"
+    assert found.tags == ("later",)
+
+
+def test_code_with_colons_is_no_property() -> None:
+    text = "std::vector is used\n\nand a::b\n"
+    found = read(text, "a.md")
+    assert (found.text, found.metadata) == (text, {})
+
+
+def test_a_page_in_a_namespace_is_linked_by_its_name(library: Library, notes: Path) -> None:
+    write(
+        notes,
+        {"projects___garden.md": "- Beds\n", "b%2Fc.md": "- C\n", "a.md": "- [[projects/garden]] [[b/c]]\n"},
+    )
+    index(library, "notes", notes)
+    view = library.documents.get(OWNER, "notes", "a.md")
+    assert {link.path for link in view.links_out} == {"projects___garden.md", "b%2Fc.md"}
+
+
+# --- Notion and Denote ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "date"),
+    list(
+        product(
+            (f"Bread {NOTION}.md", "Bread.md"),
+            ("November 8, 2025 10:15 AM", "2025/11/08", "8. November 2025"),
+        )
+    ),
+)
+def test_the_header_of_a_page_of_notion_is_read(name: str, date: str) -> None:
+    text = f"# Bread\n\nCreated: {date}\nTags: baking, two words\nStatus: In progress\n\nFlour and water.\n"
+    found = read(text, name)
+    assert (found.title, found.date) == ("Bread", "2025-11-08")
+    assert found.tags == ("baking", "two words")
+    assert found.metadata["status"] == "In progress"
+    assert "Status: In progress" in found.text[found.segments[0].start : found.segments[0].end]
+
+
+@pytest.mark.parametrize(
+    "header", ["Note: one line only", "One: a\nand then a sentence", "Web: //x\nTags: y"]
+)
+def test_a_paragraph_that_is_no_header_is_none(header: str) -> None:
+    assert read(f"# Bread\n\n{header}\n\nText.\n", "Bread.md").metadata == {}
+
+
+@pytest.mark.parametrize("suffix", ["md", "org"])
+def test_a_name_of_denote_gives_tags(suffix: str) -> None:
+    found = read("Some words.\n", f"20251108T101500--walk-in-the-woods__nature_dog.{suffix}")
+    assert (found.title, found.tags) == ("Walk in the woods", ("nature", "dog"))
