@@ -13,6 +13,7 @@ from rag_core.extract import (
     code,
     encoding,
     escapes,
+    exports,
     frontmatter,
     keyed,
     markdown,
@@ -56,6 +57,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             f"{path.name!r} is marked as {error.encoding.upper()} but is not valid {error.encoding.upper()}.",
             "Save it as UTF-8 in the program that made it.",
         ) from None
+    if found := _exported(decoded, path, kind):
+        return found
     decoded = replace(decoded, text=escapes.shown(decoded.text, kind, path))
     readings: list[str] = []
     if kind == "text":
@@ -78,6 +81,22 @@ def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:
     end = Segment(len(text), len(text) + len("\n".join(readings)), ("Readings",), "heading", "Readings")
     before = Segment(0, len(text))
     return replace(document, text=text + "\n".join(readings), segments=(before, end))
+
+
+def _exported(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted | None:
+    """What another app exported; None for any other file."""
+    found = None
+    if kind == "text":
+        found = exports.read_text(decoded.text, path.name)
+    elif kind == "json":
+        found = exports.read_json(decoded.text, path)
+    elif kind == "html" and (reader := exports.page_reader(decoded.text)):
+        root = webpage.tree(decoded.text)
+        found = reader(root, path.name) if root is not None else None
+    if found is None:
+        return None
+    warnings = (*((decoded.warning,) if decoded.warning else ()), *found.warnings)
+    return replace(found, encoding=decoded.encoding, warnings=warnings)
 
 
 def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:

@@ -56,11 +56,7 @@ def visible_page(markup: str) -> Page:
     """The visible part of a web page."""
     from lxml import etree  # only now: it is slow to import
 
-    markup = _LONG_TAG.sub(_without_crowd, markup)
-    parser = etree.HTMLParser(
-        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
-    )
-    root = etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
+    root = tree(markup)
     if root is None:
         return Page("", [])
     blocks = _Blocks()
@@ -73,6 +69,17 @@ def visible_page(markup: str) -> Page:
     blocks.end_block()
     title = one_line(root.findtext(".//title") or "")
     return Page(title, blocks.found, blocks.readings.lines())
+
+
+def tree(markup: str) -> _Element | None:
+    """The elements of a web page; None where it has none."""
+    from lxml import etree  # only now: it is slow to import
+
+    markup = _LONG_TAG.sub(_without_crowd, markup)
+    parser = etree.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
+    )
+    return etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
 
 
 def _without_crowd(tag: re.Match[str]) -> str:

@@ -1,0 +1,226 @@
+"""Exports of chats (WhatsApp, Telegram) → a section for each day, a line for each message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rag_core.extract.building import Builder, one_line
+from rag_core.types import Extracted
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_LINE = re.compile(
+    r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})"
+    r"(?:,| um| at|,? a las|(?<!-\d\d)(?<!-\d))[ ]{1,2}"
+    r"(\d{1,2})[:.](\d\d)(?:[:.]\d\d)?(?:[ \u202f\u00a0]?([AaPp])\.?[ ]?[Mm]\.?)?(?:[ ]Uhr)?"
+    r"(?:\][ ]?|[ ][-\u2013][ ])"
+)
+"""What a message of WhatsApp begins with; a log that writes ``2025-11-08 10:15 - `` has no comma."""
+_WHO = re.compile(r"[\u200e\u200f]*([^:\n]{1,80}):[ ]")
+_LOOKED_AT = 20_000  # characters
+_LEAST = 0.2  # of the lines of a chat begin a message
+_MOST_SENDERS = 200
+_TITLE_DAY = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})[ ](\d\d:\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """A message of a chat."""
+
+    day: date
+    clock: str  #: When, as 10:15; '' if it is not known.
+    who: str  #: Who wrote it; '' for what the app says.
+    text: str
+
+
+def document(file_type: str, name: str, title: str, messages: Sequence[ChatMessage]) -> Extracted:
+    """The messages in order, below their days. ``file_type`` is that of the document."""
+    builder = Builder()
+    for day, of_day in groupby(messages, key=lambda message: message.day):
+        builder.heading(1, f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})")
+        for message in of_day:
+            said = f"{message.who}: {message.text}" if message.who else message.text
+            builder.add(f"{message.clock} {said}".strip(), gap="\n")
+    senders = list(dict.fromkeys(message.who for message in messages if message.who))
+    newest = max((message.day for message in messages), default=None)
+    return builder.document(
+        file_type,
+        name,
+        title or ("Chat: " + ", ".join(senders[:5]) if senders else ""),
+        date=newest.isoformat() if newest else None,
+        metadata={"from": senders[:_MOST_SENDERS]} if senders else {},
+    )
+
+
+# --- WhatsApp ---------------------------------------------------------------------------
+
+
+def read_whatsapp(text: str, name: str) -> Extracted | None:
+    """The chat in a text file that WhatsApp exported; None for any other text."""
+    beginning = text[:_LOOKED_AT]
+    if not _LINE.match(beginning.lstrip("\ufeff\n")):
+        return None
+    lines = beginning.splitlines()
+    if sum(bool(_LINE.match(line)) for line in lines) < max(2, _LEAST * len(lines)):
+        return None
+    matched = [(_LINE.match(line), line) for line in text.splitlines()]
+    order = _order([match for match, _ in matched if match])
+    messages: list[ChatMessage] = []
+    held: list[str] = []
+    begun: tuple[date, str] | None = None
+
+    def end() -> None:
+        if begun and held:
+            body = "\n".join(held).strip()
+            who = _WHO.match(body)
+            said = body[who.end() :].strip() if who else body
+            messages.append(ChatMessage(*begun, one_line(who[1]) if who else "", said.replace("\u200e", "")))
+
+    for match, line in matched:
+        if match and (day := _day(match, order)):
+            end()
+            begun, held = (day, _clock(match)), [line[match.end() :]]
+        else:
+            held.append(line)
+    end()
+    title = "" if name.lower().startswith("_chat") else re.sub(r"\.txt$", "", name, flags=re.I)
+    return document("text", name, title, messages)
+
+
+def _order(matches: Sequence[re.Match[str]]) -> str:
+    """Whether the dates of a chat are written ``dmy``, ``mdy`` or ``ymd``."""
+    if any(len(match[1]) == 4 for match in matches):
+        return "ymd"
+    if any(int(match[1]) > 12 for match in matches):
+        return "dmy"
+    if any(int(match[3]) > 12 for match in matches):
+        return "mdy"
+    is_american = any(match[7] for match in matches) and matches[0][2] == "/"
+    return "mdy" if is_american else "dmy"
+
+
+def _day(match: re.Match[str], order: str) -> date | None:
+    numbers = dict(zip(order, (int(match[1]), int(match[3]), int(match[4])), strict=True))
+    year = numbers["y"] + (2000 if numbers["y"] < 100 else 0)
+    with suppress(ValueError):
+        return date(year, numbers["m"], numbers["d"])
+    return None
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour = int(match[5])
+    if match[7]:
+        hour = hour % 12 + 12 * (match[7].lower() == "p")
+    return f"{hour:02}:{match[6]}"
+
+
+# --- Telegram ---------------------------------------------------------------------------
+
+
+def telegram_chats(value: Any) -> list[dict[str, Any]]:
+    """The chats in the value of a ``result.json`` of Telegram; none in any other JSON."""
+    if not isinstance(value, dict):
+        return []
+    several = value.get("chats")
+    chats = several.get("list") if isinstance(several, dict) else [value]
+    if not isinstance(chats, list):
+        return []
+    found = [chat for chat in chats if isinstance(chat, dict) and isinstance(chat.get("messages"), list)]
+    return [chat for chat in found if any(_is_of_telegram(each) for each in chat["messages"][:20])]
+
+
+def _is_of_telegram(message: Any) -> bool:
+    return isinstance(message, dict) and {"date", "type"} <= message.keys() and "text" in message
+
+
+def read_telegram(chats: Sequence[dict[str, Any]], name: str) -> Extracted:
+    """Telegram's own export in JSON."""
+    messages = [found for chat in chats for each in chat["messages"] if (found := _telegram_message(each))]
+    messages.sort(key=lambda message: message.day)  # of several chats; stable within a day
+    names = [one_line(str(chat.get("name") or "")) for chat in chats]
+    return document("text", name, ", ".join(filter(None, names[:5])), messages)
+
+
+def _telegram_message(value: Any) -> ChatMessage | None:
+    if not isinstance(value, dict):
+        return None
+    try:
+        sent = datetime.fromisoformat(str(value.get("date")))
+    except ValueError:
+        return None
+    parts = [
+        _plain(value.get("text")),
+        *(str(value[key]) for key in ("file_name", "title") if value.get(key)),
+    ]
+    if isinstance(poll := value.get("poll"), dict):
+        parts.append(_plain(poll.get("question")))
+        answers = poll.get("answers")
+        parts += [f"- {_plain(each.get('text'))}" for each in answers or () if isinstance(each, dict)]
+    if not any(parts):
+        action = value.get("action") or value.get("media_type") or ("photo" if value.get("photo") else "")
+        parts = [str(action).replace("_", " ")]
+    who = one_line(str(value.get("from") or value.get("actor") or ""))
+    text = "\n".join(filter(None, parts)).strip()
+    return ChatMessage(sent.date(), f"{sent:%H:%M}", who, text) if text else None
+
+
+def _plain(text: Any) -> str:
+    """The words of a text with entities, and the addresses of its links."""
+    if isinstance(text, dict):
+        words = str(text.get("text") or "")
+        return f"{words} ({text['href']})" if text.get("href") else words
+    return "".join(map(_plain, text)) if isinstance(text, list) else str(text or "")
+
+
+def read_telegram_page(root: _Element, name: str) -> Extracted | None:
+    """A ``messages.html`` of Telegram; None for any other page."""
+    messages: list[ChatMessage] = []
+    who = ""
+    for element in root.iter("div"):
+        classes = element.get("class", "").split()
+        if "message" not in classes or "service" in classes:
+            continue
+        sent = next((match for part in element.iter("div") if (match := _sent(part))), None)
+        if sent is None:
+            continue
+        who = _text_of(element, "from_name") or who
+        text = "\n".join(filter(None, (_text_of(element, "text"), _text_of(element, "media_wrap"))))
+        with suppress(ValueError):
+            day = date(int(sent[3]), int(sent[2]), int(sent[1]))
+            messages.append(ChatMessage(day, time.fromisoformat(sent[4]).strftime("%H:%M"), who, text))
+    if not messages:
+        return None
+    header = next((part for part in root.iter("div") if "page_header" in part.get("class", "").split()), None)
+    title = " ".join("".join(header.itertext()).split()) if header is not None else ""
+    return document("html", name, title, [message for message in messages if message.text])
+
+
+def _sent(part: _Element) -> re.Match[str] | None:
+    is_date = "date" in part.get("class", "").split()
+    return _TITLE_DAY.match(part.get("title", "")) if is_date else None
+
+
+def _text_of(element: _Element, wanted: str) -> str:
+    """The text of the first part of the class ``wanted``, with its line breaks."""
+    for part in element.iter("div"):
+        if wanted in part.get("class", "").split():
+            pieces = _pieces(part)
+            return "\n".join(" ".join(line.split()) for line in "".join(pieces).split("\u2028")).strip()
+    return ""
+
+
+def _pieces(part: _Element) -> Iterable[str]:
+    for child in part.iter():
+        if child.tag == "br":
+            yield "\u2028"
+        elif isinstance(child.tag, str):
+            yield child.text or ""
+        if child is not part:
+            yield child.tail or ""

@@ -1,0 +1,193 @@
+"""Exports of other apps → what these show: Google Keep, the canvas of Obsidian, Kindle's clippings, the
+bookmarks of browsers, chats. Each is told by its content."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from rag_core.extract import chats
+from rag_core.extract.building import Builder, one_line
+from rag_core.text.days import first_in_name
+from rag_core.types import Extracted
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_LOOKED_AT = 20_000  # characters
+_KEEP_KEYS = ("userEditedTimestampUsec", "createdTimestampUsec", "isTrashed", "isPinned")
+_OF_AN_APP = re.compile(r'"(?:userEditedTimestampUsec|isTrashed|date_unixtime|nodes|from_id|messages)"')
+_CLIPPINGS = re.compile(r"^==========[ \t]*\r?$", re.M)
+_CLIPPING = re.compile(r"\s*(\S[^\n]*)\n[ \t]*-[ ]([^\n]*)\n?")
+_BOOKMARKS = re.compile(r"\s*<!DOCTYPE NETSCAPE-Bookmark-file-1>", re.I)
+
+
+def read_text(text: str, name: str) -> Extracted | None:
+    """The export in a text file; None for any other text."""
+    return _read_clippings(text, name) or chats.read_whatsapp(text, name)
+
+
+def read_json(text: str, path: PurePosixPath) -> Extracted | None:
+    """The export in a JSON file; None for any other JSON."""
+    if not _OF_AN_APP.search(text[:_LOOKED_AT]) and not _OF_AN_APP.search(text[-_LOOKED_AT:]):
+        return None
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    if found := chats.telegram_chats(value):
+        return chats.read_telegram(found, path.name)
+    if any(key in value for key in _KEEP_KEYS) and not {"title", "textContent", "listContent"}.isdisjoint(
+        value
+    ):
+        return _read_keep(value, path.name)
+    if path.suffix.lower() == ".canvas" and isinstance(value.get("nodes"), list):
+        return _read_canvas(value, path.name)
+    return None
+
+
+def page_reader(markup: str) -> Callable[[_Element, str], Extracted | None] | None:
+    """What reads a page that an app exported; None for other pages."""
+    if _BOOKMARKS.match(markup):
+        return _read_bookmarks
+    is_chat = 'class="message ' in markup and 'class="from_name"' in markup
+    return chats.read_telegram_page if is_chat else None
+
+
+# --- Google Keep ------------------------------------------------------------------------
+
+
+def _read_keep(note: dict[str, Any], name: str) -> Extracted:
+    builder = Builder()
+    title = one_line(str(note.get("title") or ""))
+    builder.heading(1, title)
+    builder.add(str(note.get("textContent") or ""))
+    for item in _dicts(note.get("listContent")):
+        builder.add(f"- [{'x' if item.get('isChecked') else ' '}] {item.get('text') or ''}", gap="\n")
+    for link in _dicts(note.get("annotations")):
+        said = [str(link[key]) for key in ("title", "description", "url") if link.get(key)]
+        builder.add("\n".join(said))
+    labels = [str(label["name"]) for label in _dicts(note.get("labels")) if label.get("name")]
+    people = [str(person["email"]) for person in _dicts(note.get("sharees")) if person.get("email")]
+    states = [key[2:].lower() for key in ("isArchived", "isTrashed", "isPinned") if note.get(key) is True]
+    about = {"shared with": people} if people else {}
+    return builder.document(
+        "text",
+        name,
+        title,
+        tags=tuple(labels),
+        date=_day_of_microseconds(note.get("createdTimestampUsec"))
+        or _day_of_microseconds(note.get("userEditedTimestampUsec")),
+        metadata={**about, **({"status": states} if states else {})},
+    )
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _day_of_microseconds(value: Any) -> str | None:
+    with suppress(ValueError, TypeError, OverflowError, OSError):
+        return datetime.fromtimestamp(int(value) / 1e6, UTC).date().isoformat()
+    return None
+
+
+# --- the canvas of Obsidian -------------------------------------------------------------
+
+
+def _read_canvas(canvas: dict[str, Any], name: str) -> Extracted:
+    """Cards in the order in which they are read, below the groups that they lie in."""
+    builder = Builder()
+    nodes = _dicts(canvas.get("nodes"))
+    groups = [node for node in nodes if node.get("type") == "group" and node.get("label")]
+    names: dict[str, str] = {}
+    above = ""
+    for node in sorted(nodes, key=_place):
+        text = _text_of_node(node)
+        names[str(node.get("id"))] = one_line(text.lstrip("# "), 60)
+        group = next((one_line(str(each["label"])) for each in groups if _lies_in(node, each)), "")
+        if text and group != above:
+            builder.heading(1, group)
+            above = group
+        builder.add(text)
+    for edge in _dicts(canvas.get("edges")):
+        if edge.get("label"):
+            ends = (names.get(str(edge.get(key)), "") for key in ("fromNode", "toNode"))
+            builder.add(" → ".join(filter(None, (next(ends), str(edge["label"]), next(ends)))))
+    return builder.document("text", name, name.removesuffix(".canvas"))
+
+
+def _text_of_node(node: dict[str, Any]) -> str:
+    if node.get("type") == "file":
+        return f"{node.get('file') or ''}{node.get('subpath') or ''}"
+    return str(node.get("text") or node.get("url") or "") if node.get("type") != "group" else ""
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e12 else 0.0
+
+
+def _place(node: dict[str, Any]) -> tuple[float, float]:
+    return _number(node.get("y")), _number(node.get("x"))
+
+
+def _lies_in(node: dict[str, Any], group: dict[str, Any]) -> bool:
+    inside = True
+    for place, size in (("x", "width"), ("y", "height")):
+        begin = _number(group.get(place))
+        inside = inside and begin <= _number(node.get(place)) <= begin + _number(group.get(size))
+    return inside
+
+
+# --- Kindle -----------------------------------------------------------------------------
+
+
+def _read_clippings(text: str, name: str) -> Extracted | None:
+    """``My Clippings.txt``: each highlight and note, with its book, place and day."""
+    if len(_CLIPPINGS.findall(text[:_LOOKED_AT])) < 1:
+        return None
+    entries = [(_CLIPPING.match(entry), entry) for entry in _CLIPPINGS.split(text.replace("\ufeff", ""))]
+    if not entries[0][0]:
+        return None
+    builder, days = Builder(), list[str]()
+    for match, entry in entries:
+        if match is None:
+            builder.add(entry)
+            continue
+        day = first_in_name(match[2].rpartition("|")[2])
+        days += [day] if day else []
+        book = one_line(match[1])
+        builder.begin("heading", book, book, day or one_line(match[2]))
+        builder.add(entry.strip())
+    return builder.document("text", name, re.sub(r"\.txt$", "", name), date=max(days, default=None))
+
+
+# --- bookmarks --------------------------------------------------------------------------
+
+
+def _read_bookmarks(root: _Element, name: str) -> Extracted:
+    """Titles with their addresses, below the folders that they are in."""
+    builder, tags = Builder(), list[str]()
+    depth = 0
+    from lxml import etree  # only now: it is slow to import
+
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if element.tag == "dl":
+            depth += 1 if event == "start" else -1
+        elif event == "start" and element.tag in ("h1", "h3"):
+            builder.heading(depth + 1, "".join(element.itertext()))
+        elif event == "start" and element.tag == "a" and element.get("href"):
+            title = one_line("".join(element.itertext()))
+            builder.add("\n".join(filter(None, (title, element.get("href")))))
+            tags += [tag.strip() for tag in element.get("tags", "").split(",") if tag.strip()]
+        elif event == "start" and element.tag == "dd":
+            builder.add(element.text or "", gap="\n")
+    title = one_line(root.findtext(".//title") or "")
+    return builder.document("html", name, title, tags=tuple(dict.fromkeys(tags)))

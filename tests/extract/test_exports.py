@@ -1,0 +1,252 @@
+"""Exports of other apps, told by their content: chats, Keep, Kindle, canvas, bookmarks."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from rag_core.extract import extract
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
+from tests.conftest import index
+from tests.support.trees import write
+
+
+def read(text: str, name: str) -> Extracted:
+    return extract(text.encode(), PurePosixPath(name))
+
+
+def paths(found: Extracted) -> list[tuple[str, ...]]:
+    return [segment.heading_path for segment in found.segments]
+
+
+DAYS = ["2025-11-08 (Saturday, 8 November 2025)", "2025-11-25 (Tuesday, 25 November 2025)"]
+
+# --- WhatsApp ---------------------------------------------------------------------------
+
+STAMPS = {
+    "iOS, German": ("[08.11.25, 10:15:00] ", "[25.11.25, 22:05:00] "),
+    "iOS, English": ("[11/8/25, 10:15:00\u202fAM] ", "[11/25/25, 10:05:00\u202fPM] "),
+    "iOS, with a mark": ("\u200e[08.11.25, 10:15:00] ", "\u200e[25.11.25, 22:05:00] "),
+    "Android, German": ("08.11.25, 10:15 - ", "25.11.25, 22:05 - "),
+    "Android, older": ("08.11.25 um 10:15 - ", "25.11.25 um 22:05 - "),
+    "Android, American": ("11/8/25, 10:15 AM - ", "11/25/25, 10:05 PM - "),
+    "Android, British": ("08/11/2025, 10:15 - ", "25/11/2025, 22:05 - "),
+    "Android, Spanish": ("8/11/25 10:15 - ", "25/11/25 22:05 - "),
+    "Android, Italian": ("08/11/25, 10:15 - ", "25/11/25, 22:05 - "),
+    "Android, Swedish": ("2025-11-08, 10:15 - ", "2025-11-25, 22:05 - "),
+    "a. m.": ("8/11/25, 10:15 a. m. - ", "25/11/25, 10:05 p. m. - "),
+}
+
+
+@pytest.mark.parametrize(
+    ("stamps", "end", "length"), list(product(STAMPS.values(), ("\n", "\r\n"), (1, 40))), ids=repr
+)
+def test_a_chat_of_whatsapp_is_a_section_for_each_day(stamps: tuple[str, str], end: str, length: int) -> None:
+    first, second = stamps
+    lines = [
+        f"{first}Messages are end-to-end encrypted.",
+        *[f"{first}Anna Müller: Bring walnuts", "and time: now"] * length,
+    ]
+    lines += [f"{second}Bob: \u200eimage omitted", f"{second}Bob: Good night"]
+    found = read(end.join(lines), "WhatsApp Chat with Anna.txt")
+    assert (found.title, found.date) == ("WhatsApp Chat with Anna", "2025-11-25")
+    assert paths(found) == [(day,) for day in DAYS]
+    assert "10:15 Anna Müller: Bring walnuts\nand time: now" in found.text
+    assert found.text.endswith("22:05 Bob: image omitted\n22:05 Bob: Good night")
+    assert found.metadata == {"from": ["Anna Müller", "Bob"]}
+    assert read(end.join(lines), "_chat.txt").title == "Chat: Anna Müller, Bob"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-11-08 10:15:00 - INFO: started\n2025-11-08 10:15:01 - INFO: done\n",
+        "[2025-11-08 10:15:00] local.ERROR: x\n[2025-11-08 10:15:00] local.ERROR: y\n",
+        "08.11.25, 10:15 - one line\n" + "and much prose\n" * 30,
+        "1.2.3 is a version\n1.2.4 is another\n",
+    ],
+)
+def test_a_log_is_no_chat(text: str) -> None:
+    assert read(text, "a.txt").text == text
+
+
+# --- Telegram ---------------------------------------------------------------------------
+
+TELEGRAM: dict[str, Any] = {
+    "name": "Walks",
+    "type": "private_group",
+    "id": 1,
+    "messages": [
+        {"id": 1, "type": "service", "date": "2025-11-08T10:00:00", "actor": "Anna",
+         "action": "create_group", "text": ""},
+        {"id": 2, "type": "message", "date": "2025-11-08T10:15:00", "from": "Anna Müller",
+         "text": ["See ", {"type": "bold", "text": "walnuts"}, " at ",
+                  {"type": "text_link", "text": "the shop", "href": "https://example.org"}]},
+        {"id": 3, "type": "message", "date": "2025-11-25T22:05:00", "from": "Bob", "text": "Good night"},
+        {"id": 4, "type": "message", "date": "2025-11-25T22:06:00", "from": "Bob", "text": "",
+         "media_type": "sticker"},
+        {"id": 5, "type": "message", "date": "2025-11-25T22:07:00", "from": "Bob", "text": "",
+         "poll": {"question": "When?", "answers": [{"text": "Sunday"}]}},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_json_of_telegram_is_read_as_a_chat(several: bool, indent: int | None) -> None:
+    value = {"about": "…", "chats": {"list": [TELEGRAM]}} if several else TELEGRAM
+    found = read(json.dumps(value, indent=indent), "result.json")
+    assert (found.title, found.date) == ("Walks", "2025-11-25")
+    assert paths(found) == [(day,) for day in DAYS]
+    assert "10:15 Anna Müller: See walnuts at the shop (https://example.org)" in found.text
+    assert "22:06 Bob: sticker\n22:07 Bob: When?\n- Sunday" in found.text
+    assert "10:00 Anna: create group" in found.text
+
+
+def test_a_page_of_telegram_is_read_as_a_chat() -> None:
+    def message(day: str, who: str, text: str) -> str:
+        named = f'<div class="from_name">{who}</div>' if who else ""
+        return (
+            f'<div class="message default clearfix{"" if who else " joined"}"><div class="body">'
+            f'<div class="pull_right date details" title="{day} UTC+01:00">10:15</div>{named}'
+            f'<div class="text">{text}</div></div></div>'
+        )
+
+    page = (
+        '<!DOCTYPE html><html><head><title>Exported Data</title></head><body><div class="page_header">'
+        '<div class="text bold">Walks</div></div><div class="history">'
+        '<div class="message service"><div class="body details">8 November 2025</div></div>'
+        + message("08.11.2025 10:15:00", "Anna Müller", "Bring <strong>wal</strong>nuts<br>and bread")
+        + message("08.11.2025 10:16:00", "", "Soon")
+        + message("25.11.2025 22:05:00", "Bob", "Good night")
+        + "</div></body></html>"
+    )
+    found = read(page, "messages.html")
+    assert (found.title, found.date, found.file_type) == ("Walks", "2025-11-25", "html")
+    assert paths(found) == [(day,) for day in DAYS]
+    assert "10:15 Anna Müller: Bring walnuts\nand bread\n10:16 Anna Müller: Soon" in found.text
+
+
+# --- Keep, Kindle, canvas, bookmarks ----------------------------------------------------
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_note_of_keep_is_shown_as_keep_shows_it(ascii_only: bool) -> None:
+    note = {
+        "color": "DEFAULT",
+        "isTrashed": False,
+        "isPinned": True,
+        "title": "Einkauf für Müller",
+        "listContent": [
+            {"text": "Brötchen", "isChecked": True},
+            {"text": "東京のお土産", "isChecked": False},
+        ],
+        "textContent": "Erste Zeile\nZweite Zeile",
+        "labels": [{"name": "Haus"}, {"name": "two words"}],
+        "annotations": [{"title": "Shop", "url": "https://example.org"}],
+        "createdTimestampUsec": 1762596000000000,
+        "userEditedTimestampUsec": 1772442000000000,
+    }
+    found = read(json.dumps(note, ensure_ascii=ascii_only), "2025-11-08T10_00.json")
+    assert (found.title, found.date, found.file_type) == ("Einkauf für Müller", "2025-11-08", "text")
+    assert found.tags == ("Haus", "two words")
+    assert (
+        "Erste Zeile\nZweite Zeile\n- [x] Brötchen\n- [ ] 東京のお土産\n\nShop\nhttps://example.org"
+        in found.text
+    )
+
+
+CLIPPINGS = {
+    "English": "- Your Highlight on page 12 | Added on Saturday, November 8, 2025 10:15:00 AM",
+    "German": "- Ihre Markierung auf Seite 12 | Hinzugefügt am Samstag, 8. November 2025 10:15:00",
+    "French": "- Votre surlignement sur la page 12 | Ajouté le samedi 8 novembre 2025 10:15:00",
+    "Spanish": "- La subrayado en la página 12 | Añadido el sábado, 8 de noviembre de 2025 10:15:00",
+    "Chinese": "- 您在第 12 页（位置 #170-171）的标注 | 添加于 2025年11月8日星期六 上午10:15:00",
+}
+
+
+@pytest.mark.parametrize(("place", "end"), list(product(CLIPPINGS.values(), ("\n", "\r\n"))))
+def test_each_highlight_of_a_kindle_is_a_section(place: str, end: str) -> None:
+    whale, emma = "Moby Dick (Melville)", "Emma (Austen)"
+    highlights = ((whale, "Call me Ishmael."), (emma, "Handsome, clever, and rich."), (emma, "Badly done."))
+    entries = [f"{book}\n{place}\n\n{text}\n" for book, text in highlights]
+    text = "\ufeff" + "==========\n".join([*entries, ""])
+    found = read(text.replace("\n", end), "My Clippings.txt")
+    assert (found.title, found.date) == ("My Clippings", "2025-11-08")
+    assert paths(found) == [
+        ("Moby Dick (Melville)", "2025-11-08"),
+        ("Emma (Austen)", "2025-11-08"),
+        ("Emma (Austen)", "2025-11-08"),
+    ]
+    assert found.text.endswith("Badly done.")
+
+
+def test_a_canvas_is_read_by_its_cards() -> None:
+    size = {"width": 200, "height": 100}
+    nodes = [
+        {"id": "b", "type": "file", "file": "Tools.md", "subpath": "#Saws", "x": 300, "y": 0, **size},
+        {"id": "a", "type": "text", "text": "# Beds\n\nRaspberries \\o/", "x": 0, "y": 0, **size},
+        {"id": "c", "type": "link", "url": "https://example.org", "x": 10, "y": 510, **size},
+        {"id": "g", "type": "group", "label": "Later", "x": 0, "y": 500, **size},
+    ]
+    edges = [{"id": "e", "fromNode": "a", "toNode": "b", "label": "needs"}]
+    found = read(json.dumps({"nodes": nodes, "edges": edges}), "Garden plan.canvas")
+    assert found.title == "Garden plan"
+    cards = ["# Beds", "Raspberries \\o/", "Tools.md#Saws", "Later", "https://example.org"]
+    assert found.text == "\n\n".join([*cards, "Beds Raspberries \\o/ → needs → Tools.md#Saws"])
+    assert paths(found)[-1] == ("Later",)
+
+
+def test_an_empty_canvas_is_read() -> None:
+    assert read('{"nodes": [], "edges": []}', "a.canvas").text == ""
+
+
+BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<TITLE>Bookmarks</TITLE>
+<H1>Bookmarks Menu</H1>
+<DL><p>
+    <DT><H3 ADD_DATE="1">Cooking</H3>
+    <DL><p>
+        <DT><A HREF="https://example.org/bread" ADD_DATE="2" TAGS="baking,slow food">Sourdough &amp; rye</A>
+        <DD>How to feed it
+        <DT><H3>Drinks</H3>
+        <DL><p>
+            <DT><A HREF="https://example.org/tea">Tea</A>
+        </DL><p>
+    </DL><p>
+    <DT><A HREF="https://example.org/">Home</A>
+</DL><p>
+"""
+
+
+def test_bookmarks_are_titles_with_addresses_below_their_folders() -> None:
+    found = read(BOOKMARKS, "bookmarks.html")
+    assert found.title == "Bookmarks"
+    assert found.tags == ("baking", "slow food")
+    assert paths(found)[1:] == [
+        ("Bookmarks Menu", "Cooking"),
+        ("Bookmarks Menu", "Cooking", "Drinks"),
+    ]
+    assert "Sourdough & rye\nhttps://example.org/bread\nHow to feed it" in found.text
+    assert "Home\nhttps://example.org/" in found.text
+
+
+def test_exports_are_found_by_what_they_show(library: Library, notes: Path) -> None:
+    chat = "[08.11.25, 10:15:00] Anna: Bring walnuts\n[08.11.25, 10:16:00] Bob: Yes\n"
+    write(notes, {"_chat.txt": chat, "result.json": json.dumps(TELEGRAM), "bookmarks.html": BOOKMARKS})
+    index(library, "notes", notes)
+
+    def found(query: str) -> set[str]:
+        return {hit.document.path for hit in library.search(OWNER, query).hits if hit.relevant}
+
+    assert found('"bring walnuts"') == {"_chat.txt"}
+    assert found('"see walnuts at the shop"') == {"result.json"}
+    assert found("example.org/tea") == {"bookmarks.html"}
+    assert found("8 November 2025 Anna walnuts") >= {"_chat.txt", "result.json"}
+    assert found('tag:"slow food"') == {"bookmarks.html"}
