@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 _KANA = "\u3040-\u30ff・ー"
+_KANJI = "[々〆〇ヶ\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _AOZORA = re.compile(
-    rf"(?:[｜|](?P<marked>[^｜|《》\n]{{1,40}})|(?P<kanji>[々〆〇ヶ\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+))"
+    rf"(?:[｜|](?P<marked>[^｜|《》\n]{{1,40}})|(?P<kanji>(?<!{_KANJI}){_KANJI}+))"
     rf"《(?P<reading>[{_KANA} 　]{{1,40}})》"
 )
 _NOTE = re.compile(r"［＃[^［］\n]{1,200}］")

@@ -2,9 +2,10 @@
 
 The *shape* of a line is the line with one sign for every address, link target and number in it. A line is
 furniture when its shape stands in more than `LEAST` documents of a store, and in more than `SHARE` of them.
-HTML comments and the ``%%`` comments of Obsidian always are. Headings, code, lists of links and lines with
-wikilinks never are, nor is a line of fewer than three words (an address counts as one): people look for
-these. Where two thirds of a vault are furniture, embedding takes a third of the time without it.
+HTML comments and the ``%%`` comments of Obsidian always are, and quotes of earlier mails. Headings, code,
+lists of links and lines with wikilinks never are, nor is a line of fewer than three words (an address counts
+as one): people look for these. Where two thirds of a vault are furniture, embedding takes a third of the time
+without it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
+from rag_core.text.mail_history import history
 from rag_core.text.numbers import Span
 
 FILE_TYPES = frozenset(("markdown", "html", "text", "rst", "org", "asciidoc", "mail", "pdf", "word", "ebook"))
@@ -52,7 +54,7 @@ _MARKUP = re.compile(
 class Layout:
     """The parts of a document that may be furniture."""
 
-    comments: tuple[Span, ...]  #: The spans of comments, which are furniture.
+    comments: tuple[Span, ...]  #: The spans of comments and of quoted mail, which are furniture.
     #: (start, end, shape) of each line that is furniture if its shape is repeated.
     lines: tuple[tuple[int, int, int], ...]
     shapes: frozenset[int] = frozenset()  #: The shapes of the lines: hashes, as signed numbers of 64 bits.
@@ -89,6 +91,8 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
                 code.append(span)
             elif match["end"] or match["percent"]:
                 comments.append(span)
+    if file_type == "mail":
+        comments = history(text)
     lines = tuple(_lines(text, code))
     return Layout(tuple(comments), lines, frozenset(shape for _, _, shape in lines))
 
