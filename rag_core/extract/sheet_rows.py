@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from rag_core.extract import number_format
@@ -93,6 +95,27 @@ def _first_filled(cells: Sequence[str]) -> int:
 
 
 @lru_cache(maxsize=10_000)
+def shown_number(number: float, code: str, since_1904: bool) -> tuple[str, str]:
+    """Return a number or a date as a cell with this format code shows it; and the number or the ISO date
+    behind it if a search for it would not find what the cell shows, else ''."""
+    shown = number_format.displayed(number, code, since_1904=since_1904)
+    if code == number_format.GENERAL:
+        return shown, ""
+    if not number_format.is_date(code):
+        return shown, hidden_number(shown, number)
+    if number < 1:  # a time
+        return shown, ""
+    with suppress(OverflowError):
+        day = first_day(since_1904) + timedelta(days=int(number))
+        return shown, hidden_day(shown, day.date().isoformat())
+    return shown, ""
+
+
+def first_day(since_1904: bool) -> datetime:
+    """Return the day from which a workbook counts."""
+    return datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
+
+
 def hidden_number(shown: str, value: float) -> str:
     """Return the number in a cell if a search for it would not find what the cell shows: 0.075 for ``7.5%``;
     '' otherwise."""

@@ -1,7 +1,7 @@
 """Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS) → the rows of each sheet as they are shown.
 
-XLSX and ODS keep how a cell is shown: `workbook` and `opendocument_sheets` read them. XLS and XLSB are read
-with calamine, which gives their values without formats.
+Of XLSX, ODS and XLS it is known how a cell is shown: `workbook`, `opendocument_sheets` and `excel97` read
+them. XLSB is read with calamine, which gives its values without formats.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from zipfile import ZipFile, is_zipfile
 
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
-from rag_core.extract import number_format, opendocument_sheets, workbook
+from rag_core.extract import excel97, number_format, opendocument_sheets, workbook
 from rag_core.extract.building import Builder, damaged, needs_password
 from rag_core.extract.office import refuse_encrypted
 from rag_core.extract.sheet_rows import Row, add_rows
 from rag_core.types import Extracted
+
+_OLE = b"\xd0\xcf\x11\xe0"
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
@@ -28,6 +30,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     refuse_encrypted(data, path)
     builder = Builder()
     warnings = _read_zipped(builder, data, path)
+    if warnings is None:
+        warnings = _read_excel97(builder, data)
     if warnings is None:
         warnings = _read_by_calamine(builder, data, path)
     document = builder.document("sheet", path.name, warnings=warnings)
@@ -46,6 +50,16 @@ def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str
         if opendocument_sheets.is_spreadsheet(archive):
             return opendocument_sheets.read_into(builder, archive, path)
     return None
+
+
+def _read_excel97(builder: Builder, data: bytes) -> list[str] | None:
+    """Read XLS. Return what could not be read; None for other formats, and where xlrd gives up."""
+    if not data.startswith(_OLE):
+        return None
+    try:
+        return excel97.read_into(builder, data)
+    except Exception:  # whatever its parser raises; calamine reads more of damaged and of protected files
+        return None
 
 
 def _read_by_calamine(builder: Builder, data: bytes, path: PurePosixPath) -> list[str]:

@@ -25,7 +25,7 @@ from rag_core.extract.office import (
     text_of_graphic,
     xml,
 )
-from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, hidden_day, hidden_number
+from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, first_day, shown_number
 
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -35,7 +35,6 @@ _MARGIN_CODE = re.compile(
 )
 _MARGINS = frozenset("oddHeader oddFooter evenHeader evenFooter firstHeader firstFooter".split())
 _READ = ("row", "hyperlink", *sorted(_MARGINS))
-_EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 _TRUE = frozenset({"1", "true", "on"})
 
 
@@ -293,31 +292,10 @@ def _shown_number(book: _Book, value: str, code: str, place: str, row: int, besi
     number = _number(value, since_1904=book.since_1904)
     if number is None:
         return value
-    if code == number_format.GENERAL:
-        return number_format.displayed(number, code)
-    shown = _displayed(number, code, book.since_1904)
-    hidden = _hidden(number, shown, code, book.since_1904)
+    shown, hidden = shown_number(number, code, book.since_1904)
     if hidden:
         beside.add("Values", row, f"{place}: {hidden}")
     return shown
-
-
-_displayed = lru_cache(maxsize=10_000)(
-    lambda number, code, since_1904: number_format.displayed(number, code, since_1904=since_1904)
-)
-
-
-def _hidden(number: float, shown: str, code: str, since_1904: bool) -> str:
-    """Return the number or the day of a cell if what it shows would not be found by it, else ''."""
-    if not number_format.is_date(code):
-        return hidden_number(shown, number)
-    if number < 1:  # a time
-        return ""
-    try:
-        day = (_EPOCH_1904 if since_1904 else _EPOCH) + timedelta(days=int(number))
-    except OverflowError:
-        return ""
-    return hidden_day(shown, day.date().isoformat())
 
 
 def _number(value: str, *, since_1904: bool) -> float | None:
@@ -329,7 +307,7 @@ def _number(value: str, *, since_1904: bool) -> float | None:
             moment = datetime.fromisoformat(value).replace(tzinfo=None)
         except ValueError:
             return None
-        return (moment - (_EPOCH_1904 if since_1904 else _EPOCH)) / timedelta(days=1)
+        return (moment - first_day(since_1904)) / timedelta(days=1)
     return number if abs(number) < float("inf") else None
 
 

@@ -3,6 +3,7 @@ them. One damaged part costs itself alone."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,6 +14,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
 from tests.support import documents_made as made
+from tests.support.documents_made import record
 
 SHOWN: dict[str, list[tuple[float, str]]] = {
     "General": [(7, "7"), (0.1 + 0.2, "0.3"), (1 / 3, "0.333333333"), (1234567890123, "1234567890123")],
@@ -288,6 +290,53 @@ def test_a_missing_chart_of_an_opendocument_sheet_is_named() -> None:
     found = read(made.opendocument(SHEET, "spreadsheet"), "a.ods")
     assert "our terms" in found.text
     assert found.warnings == ("The chart 'Object 1' is missing or damaged.",)
+
+
+def old_workbook() -> bytes:
+    """A workbook of Excel 97 with formats, a comment and a link."""
+    codes = {164: "0.0%", 165: "00000", 166: "dd.mm.yyyy"}
+    shared = record(0x0031, struct.pack("<HHHHHBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0) + b"\x05\0Arial")
+    for key, code in codes.items():
+        shared += record(0x041E, struct.pack("<HHB", key, len(code), 0) + code.encode())
+    for key in (0, *codes, 14):
+        shared += record(0x00E0, struct.pack("<HHH", 0, key, 0) + bytes(14))
+    values = [0.075, 1067, 46096, 46096]
+    cells = b"".join(record(0x0203, struct.pack("<HHHd", n, 0, n + 1, each)) for n, each in enumerate(values))
+    cells += record(0x0205, struct.pack("<HHHBB", 4, 0, 0, 1, 0))
+    cells += record(0x0205, struct.pack("<HHHBB", 5, 0, 0, 7, 1))
+    return made.xls_of(
+        shared, Loans=cells + _note(0, 0, "Ada", "Agreed with Berta") + _link(1, "https://x.org")
+    )
+
+
+def _note(row: int, column: int, author: str, text: str) -> bytes:
+    shape = record(0x005D, struct.pack("<HHHHH", 0x15, 18, 0x19, 1, 0) + bytes(12) + bytes(4))
+    said = record(0x01B6, struct.pack("<HH6sHHH", 0, 0, b"", len(text), 16, 0))
+    said += record(0x003C, b"\0" + text.encode()) + record(0x003C, bytes(16))
+    body = struct.pack("<HHHHHB", row, column, 0, 1, len(author), 0) + author.encode() + b"\0"
+    return shape + said + record(0x001C, body)
+
+
+def _link(row: int, address: str) -> bytes:
+    spelled = f"{address}\0".encode("utf-16-le")
+    head = struct.pack("<HHHH", row, row, 0, 0) + bytes.fromhex("D0C9EA79F9BACE118C8200AA004BA90B")
+    moniker = bytes.fromhex("E0C9EA79F9BACE118C8200AA004BA90B") + struct.pack("<I", len(spelled)) + spelled
+    return record(0x01B8, head + struct.pack("<II", 2, 3) + moniker)
+
+
+def test_all_that_an_old_workbook_shows_is_read() -> None:
+    found = read(old_workbook(), "a.xls")
+    assert under(found, "Loans").split("\n")[:6] == [
+        "7.5%",
+        "01067",
+        "15.03.2026",
+        "2026-03-15",
+        "TRUE",
+        "#DIV/0!",
+    ]
+    assert under(found, "Values").split("\n") == ["A1: 0.075", "A2: 1067"]
+    assert under(found, "Comments") == "A1: Ada: Agreed with Berta"
+    assert under(found, "Links") == "A2: https://x.org"
 
 
 @pytest.mark.parametrize(

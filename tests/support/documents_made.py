@@ -210,24 +210,40 @@ def ods(**sheets: Sequence[Sequence[object]]) -> bytes:
 
 def xls(**sheets: Sequence[Sequence[object]]) -> bytes:
     """A workbook of Excel 97 with these rows in each sheet: BIFF8 records in a compound file."""
+    parts = {
+        name: b"".join(
+            record(0x0204, struct.pack("<HHHHB", r, c, 0, len(str(value)), 0) + str(value).encode())
+            for r, row in enumerate(rows)
+            for c, value in enumerate(row)
+        )
+        for name, rows in sheets.items()
+    }
+    return xls_of(b"", **parts)
 
-    def record(kind: int, body: bytes) -> bytes:
-        return struct.pack("<HH", kind, len(body)) + body
+
+def record(kind: int, body: bytes) -> bytes:
+    """A record of BIFF8."""
+    return struct.pack("<HH", kind, len(body)) + body
+
+
+def xls_of(shared: bytes, **sheets: bytes) -> bytes:
+    """A workbook of Excel 97 of these records: those of the workbook, and those of each sheet."""
 
     def begin(kind: int) -> bytes:
         return record(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0x0DBB, 0x07CC, 0, 6))
 
-    end, parts = record(0x000A, b""), list[bytes]()
-    for rows in sheets.values():
-        cells = [(r, c, str(value).encode()) for r, row in enumerate(rows) for c, value in enumerate(row)]
-        labels = (struct.pack("<HHHHB", r, c, 0, len(text), 0) + text for r, c, text in cells)
-        parts.append(begin(0x10) + b"".join(record(0x0204, each) for each in labels) + end)
-    at = len(begin(5)) + sum(12 + len(name) for name in sheets) + len(end)
-    stream = begin(5)
+    end = record(0x000A, b"")
+    parts = [begin(0x10) + records + end for records in sheets.values()]
+    stream = begin(5) + shared
+    at = len(stream) + sum(12 + len(name) for name in sheets) + len(end)
     for name, part in zip(sheets, parts, strict=True):
         stream += record(0x0085, struct.pack("<IHBB", at, 0, len(name), 0) + name.encode())
         at += len(part)
-    stream += end + b"".join(parts)
+    return _compound(stream + end + b"".join(parts))
+
+
+def _compound(stream: bytes) -> bytes:
+    """A compound file with a stream that is called Workbook."""
     blocks = max(8, -(-len(stream) // 512))  # from 4,096 bytes on, it is no small stream
     chain = [-3, -2, *range(3, 2 + blocks), -2]  # this table, the directory, the stream
     table = b"".join(struct.pack("<i", each) for each in chain).ljust(512, b"\xff")

@@ -1,0 +1,96 @@
+"""Workbooks of Excel 97 to 2003 (XLS) → each cell as it is shown, comments and links. Read with xlrd."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import xlrd
+from xlrd.formatting import Format
+
+from rag_core.extract import number_format
+from rag_core.extract.building import Builder
+from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, shown_number
+
+_OF_THE_COUNTRY = frozenset({14, 22})
+"""Formats whose order of day and month is that of the reader's country."""
+
+
+def read_into(builder: Builder, data: bytes) -> list[str]:
+    """Add the sheets of a workbook to a document. Return a sentence for each that could not be read. Raises
+    what xlrd raises where the workbook itself cannot be read."""
+    warnings: list[str] = []
+    book = xlrd.open_workbook(
+        file_contents=data, formatting_info=True, on_demand=True, ragged_rows=True, logfile=io.StringIO()
+    )
+    for index, name in enumerate(book.sheet_names()):
+        if builder.is_full:
+            break
+        try:
+            sheet = book.sheet_by_index(index)
+            beside = Beside()
+            add_rows(builder, name, _rows(book, sheet, beside))
+            _read_beside(sheet, beside)
+        except Exception:  # whatever a damaged sheet makes xlrd raise
+            warnings.append(f"The sheet {name!r} is damaged.")
+            continue
+        beside.add_to(builder, name)
+        book.unload_sheet(index)
+    return warnings
+
+
+def _rows(book: Any, sheet: Any, beside: Beside) -> Iterator[Row]:
+    for row in range(sheet.nrows):
+        width = min(sheet.row_len(row), MOST_COLUMNS)
+        yield row + 1, [_cell(book, sheet, row, column, beside) for column in range(width)]
+
+
+def _cell(book: Any, sheet: Any, row: int, column: int, beside: Beside) -> str:
+    """Return what a cell shows."""
+    cell = sheet.cell(row, column)
+    code = _code(book, cell.xf_index)
+    match cell.ctype:
+        case xlrd.XL_CELL_TEXT:
+            return number_format.displayed_text(cell.value, code)
+        case xlrd.XL_CELL_NUMBER | xlrd.XL_CELL_DATE:
+            shown, hidden = shown_number(cell.value, code, bool(book.datemode))
+            if hidden:
+                beside.add("Values", row + 1, f"{_place(row, column)}: {hidden}")
+            return shown
+        case xlrd.XL_CELL_BOOLEAN:
+            return "TRUE" if cell.value else "FALSE"
+        case xlrd.XL_CELL_ERROR:
+            return str(xlrd.error_text_from_code.get(cell.value, ""))
+    return ""
+
+
+def _code(book: Any, style: int | None) -> str:
+    """Return the format code of a style of cells."""
+    if style is None or not 0 <= style < len(book.xf_list):
+        return number_format.GENERAL
+    key = book.xf_list[style].format_key
+    if key in _OF_THE_COUNTRY:
+        return number_format.BUILT_IN[key]
+    known: Format | None = book.format_map.get(key)
+    return known.format_str if known else number_format.GENERAL
+
+
+def _place(row: int, column: int) -> str:
+    return f"{xlrd.colname(column)}{row + 1}"
+
+
+def _read_beside(sheet: Any, beside: Beside) -> None:
+    """Read the comments and links of a sheet."""
+    for (row, column), note in sorted(sheet.cell_note_map.items(), key=lambda each: each[0]):
+        said = (
+            note.text
+            if not note.author or note.text.startswith(note.author)
+            else f"{note.author}: {note.text}"
+        )
+        beside.add("Comments", row + 1, f"{_place(row, column)}: {said}")
+    for link in sheet.hyperlink_list:
+        address = link.url_or_path
+        row, column = link.frowx, link.fcolx
+        if isinstance(address, str) and address:
+            beside.add("Links", row + 1, f"{_place(row, column)}: {address}")
