@@ -18,6 +18,7 @@ from rag_core.errors import ExtractError
 from rag_core.extract import Worker, extract, ocr, pictures
 from rag_core.store.jobs import shared_reason
 from rag_core.types import Extracted
+from tests.extract import test_ruby, test_sheets_as_shown, test_slides_as_shown, test_word_as_shown
 from tests.extract.test_ocr import packed, picture
 from tests.extract.test_readers import PHRASE, SAMPLES
 from tests.support import documents_made as made
@@ -64,6 +65,17 @@ def mutated(data: bytes, seed: int) -> bytes:
     return bytes(changed)
 
 
+def mutated_inside(data: bytes, seed: int) -> bytes:
+    """An archive in which one file is damaged or missing; a text is damaged as a whole."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return mutated(data, seed)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    name = random.Random(seed).choice([name for name in files if files[name]])
+    part = files.pop(name)
+    return made.zipped(files if seed % 5 == 0 else {**files, name: mutated(part, seed)})
+
+
 def read(worker: Worker, data: bytes, name: str) -> Extracted | ExtractError:
     try:
         return extract(data, PurePosixPath(name), worker, Eye() if name in _PICTURES else None)
@@ -89,6 +101,42 @@ def test_no_damage_ends_or_stops_the_one_who_reads(worker: Worker, name: str) ->
             assert all(0 <= each.start <= each.end <= len(found.text) for each in found.segments)
     assert isinstance(sound, Extracted)
     assert PHRASE in sound.text
+    assert read(worker, data, name) == sound, "the next file is read as ever"
+    assert open_files() <= before + 4, "the pipes of one process"
+
+
+RICH = {
+    "rich.xlsx": test_sheets_as_shown.RICH,
+    "strict.xlsx": made.strict(test_sheets_as_shown.RICH),
+    "rich.xls": test_sheets_as_shown.old_workbook(),
+    "rich.ods": made.opendocument(
+        test_sheets_as_shown.SHEET, "spreadsheet", **{"Object 1__content": test_sheets_as_shown.CHART}
+    ),
+    "rich.docx": test_word_as_shown.rich(),
+    "equations.docx": test_word_as_shown.docx(test_word_as_shown.ALL),
+    "rich.pptx": test_slides_as_shown.PPTX,
+    "rich.odt": made.opendocument(
+        f"<office:text>{test_slides_as_shown.ODT}</office:text>",
+        **{"Object 2__content": test_slides_as_shown.CHART, "styles": test_slides_as_shown.MARGINS},
+    ),
+    "ruby.epub": made.epub("x", one="".join(markup for markup, *_ in test_ruby.WEB.values())),
+    "ruby.html": "".join(markup for markup, *_ in test_ruby.WEB.values()).encode(),
+    "ruby.txt": "\n".join(test_ruby.AOZORA).encode(),
+}
+"""Files with one of everything that their readers know."""
+_DAMAGED_PARTS = MUTATIONS if "COMMONPLACE_TORTURE" in os.environ else 25
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_one_damaged_part_does_not_end_or_stop_the_one_who_reads(worker: Worker, name: str) -> None:
+    data, before = RICH[name], open_files()
+    sound = read(worker, data, name)
+    assert isinstance(sound, Extracted)
+    whole = 0
+    for seed in range(_DAMAGED_PARTS):
+        found = read(worker, mutated_inside(data, seed), name)
+        whole += isinstance(found, Extracted)
+    assert whole > _DAMAGED_PARTS // 4, "most damaged parts cost themselves alone"
     assert read(worker, data, name) == sound, "the next file is read as ever"
     assert open_files() <= before + 4, "the pipes of one process"
 
