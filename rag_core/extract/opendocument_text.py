@@ -34,6 +34,8 @@ class OpenText:
         for child in element.iterchildren():
             pieces.append(self._piece(child))
             pieces.append(child.tail or "")
+            if child.tail:
+                self.readings.end(child.tail)
         return "".join(pieces)
 
     def taken(self, heading: str) -> list[str]:

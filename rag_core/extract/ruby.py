@@ -10,6 +10,9 @@ _AOZORA = re.compile(
     rf"(?:[｜|](?P<marked>[^｜|《》\n]{{1,40}})|(?P<kanji>(?<!{_KANJI}){_KANJI}+))"
     rf"《(?P<reading>[{_KANA} 　]{{1,40}})》"
 )
+_ENDING = re.compile("(?![はがのをにでともへやよねだ])[\u3041-\u3096]{1,5}")
+"""Kana that end a word after its ruby, unless a particle follows it."""
+_LONGEST_ENDING = 5
 _NOTE = re.compile(r"［＃[^［］\n]{1,200}］")
 
 
@@ -29,10 +32,12 @@ class Readings:
         else:
             self.end()
 
-    def end(self) -> None:
-        """End the word: text without a reading follows."""
+    def end(self, text: str = "") -> None:
+        """End the word: ``text`` without a reading follows, and may begin with an ending, as in 食べる."""
         if self._base:
-            self._pairs[self._base, self._reading] = None
+            ending = _ENDING.match(text)
+            added = ending[0] if ending else ""
+            self._pairs[self._base + added, self._reading + added] = None
         self._base = self._reading = ""
 
     def lines(self) -> list[str]:
@@ -51,10 +56,11 @@ def without_aozora(text: str) -> tuple[str, list[str]]:
     end = 0
     for match in _AOZORA.finditer(text):
         if match.start() > end:
-            readings.end()
+            readings.end(text[end : match.start()])
         base = match["marked"] or match["kanji"]
         readings.add(base, match["reading"])
         pieces += text[end : match.start()], base
         end = match.end()
+    readings.end(text[end : end + _LONGEST_ENDING])
     pieces.append(text[end:])
     return _NOTE.sub("", "".join(pieces)), readings.lines()

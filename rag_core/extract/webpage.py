@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _UNSEEN = frozenset(
-    "head script style noscript template svg iframe object canvas nav select datalist dialog".split()
+    "head math script style noscript template svg iframe object canvas nav select datalist dialog".split()
 )
 _BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details div dl dt fieldset figcaption"
@@ -98,6 +98,10 @@ class _Blocks:
         self._level = self._hidden = self._preformatted = 0
 
     def begin(self, element: _Element, tag: str) -> None:
+        if tag == "math" and not self._hidden:
+            from rag_core.extract import equations  # only now: few pages have one
+
+            self._words.append(f" {equations.linear(element)} ")
         self._hidden += _is_unseen(element, tag)
         is_heading = bool(_HEADING.fullmatch(tag))
         if is_heading or tag in _BLOCKS:
@@ -126,7 +130,7 @@ class _Blocks:
         if self._ruby:
             self._words.append(self._ruby.end(tag, element.tail or ""))
         elif not self._hidden and element.tail:
-            self.readings.end()
+            self.readings.end(element.tail)
             self._words.append(element.tail)
 
     def end_block(self) -> None:

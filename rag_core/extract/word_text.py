@@ -102,7 +102,7 @@ class WordText:
 
     def _plain(self, text: str) -> str:
         if text:
-            self.readings.end()
+            self.readings.end(text)
         return text
 
     def _ruby(self, ruby: _Element) -> str:

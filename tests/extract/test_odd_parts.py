@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from rag_core.errors import ExtractError
-from rag_core.extract import epub, notebook, ocr, pictures, readers
+from rag_core.extract import epub, notebook, ocr, pictures, readers, webpage
 from tests.support import documents_made as made
 
 
@@ -80,6 +80,16 @@ def test_a_chapter_is_read_in_its_encoding(codec: str) -> None:
     page = f'<?xml version="1.0" encoding="{codec}"?><html><body><p>Паромщик ждал</p></body></html>'
     found = epub.read(changed_book(two=page.encode(codec)), PurePosixPath("ferry.epub"))
     assert found.text.endswith("Паромщик ждал")
+
+
+def test_an_equation_of_a_page_is_read_as_a_person_types_it() -> None:
+    math = (
+        "<math><semantics><mrow><msub><mi>F</mi><mi>grav</mi></msub><mo>=</mo><mfrac><mi>m</mi><msup><mi>r</mi>"
+        "<mn>2</mn></msup></mfrac></mrow><annotation encoding='application/x-tex'>F_{grav}</annotation>"
+        "</semantics></math>"
+    )
+    page = webpage.visible_page(f"<p>so {math} holds</p>")
+    assert page.blocks == [(0, "so Fgrav=m/r2 holds")]
 
 
 def book_of(*outputs: Any, source: Any = "show()") -> bytes:
