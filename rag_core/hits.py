@@ -49,8 +49,8 @@ def _number(digits: int) -> Callable[[float | None], str]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a source as last indexed. ``date_from`` says where its date is from: ``'front matter'`` or
-    ``'file'``."""
+    """A document as last indexed: one file of a source, or one part of a file that holds many, such as a
+    message of a mailbox. ``date_from`` says where its date is from: ``'front matter'`` or ``'file'``."""
 
     store: str = field(metadata=INNER)  # as the hit says it
     id: int = field(metadata=INNER)
@@ -71,6 +71,15 @@ class Document:
     path_in_source: str = field(metadata=INNER)
     private_by: tuple[PrivateBy, ...] = field(default=(), metadata=INNER)
     date_from: str = field(default="", metadata=INNER)
+    #: What a part is called in its file; '' for a file.
+    part: str = ""
+    #: The number of documents that the file holds; 0 for most files, and for a part.
+    parts: int = field(default=0, metadata=INNER)
+
+    @property
+    def address(self) -> str:
+        """What it is asked for with: the path of its file, for a part with its name behind ``#``."""
+        return f"{self.path}#{self.part}" if self.part else self.path
 
     @property
     def absolute_path(self) -> str:

@@ -18,6 +18,7 @@ from rag_core.hits import PrivateBy as PrivateBy
 from rag_core.messages import Message
 from rag_core.views import DocumentLink as DocumentLink
 from rag_core.views import DocumentView as DocumentView
+from rag_core.views import FilePart as FilePart
 from rag_core.views import LinkType as LinkType
 from rag_core.views import Neighbour as Neighbour
 from rag_core.views import Similar as Similar

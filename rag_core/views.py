@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rag_core.hits import Document
 
@@ -41,6 +41,14 @@ class DocumentLink:
     title: str | None
 
 
+class FilePart(NamedTuple):
+    """A document in a file that holds many."""
+
+    address: str  #: What it is asked for with, see `Document.address`.
+    title: str
+    date: str  #: An ISO date, or ''.
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentView:
     """A document as it was indexed, with its passages and links."""
@@ -54,6 +62,9 @@ class DocumentView:
     is_dated: bool = False  #: Whether its text or name has its date.
     properties: tuple[tuple[str, str], ...] = ()  #: What else its front matter says.
     next_key: str | None = None  #: The first chunk that was asked for and did not fit.
+    parts: tuple[FilePart, ...] = ()  #: The newest documents that it holds, if it is a file of many.
+    newer: FilePart | None = None  #: For a part of a file: the one that was written next.
+    older: FilePart | None = None  #: Likewise, the one written before.
 
 
 @dataclass(frozen=True, slots=True)

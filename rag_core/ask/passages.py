@@ -68,7 +68,7 @@ def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Refer
 def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
     first = run[0]
     return Reference(
-        number=number, vault=first.store, rel_path=first.document.path, heading_path=heading_path(first),
+        number=number, vault=first.store, rel_path=first.document.address, heading_path=heading_path(first),
         chunk_index=first.chunk_index, key=first.key, title=first.document.title,
         file_type=first.document.file_type, start_line=first.start_line,
         end_line=max(hit.end_line for hit in run), anchor_type=first.anchor_type, anchor_ref=first.anchor_ref,

@@ -65,7 +65,7 @@ def show_answer(answer: Answer, now: Freshness) -> None:
 
 
 def _show_hit(hit: Hit, *, several: bool) -> None:
-    place = click.style(line(wording.place(hit.document.path, hit)), bold=True)
+    place = click.style(line(wording.place(hit.document.address, hit)), bold=True)
     store = f"{hit.store}  " if several else ""
     mark = "" if hit.relevant else click.style("  (a near miss)", dim=True)
     click.echo(f"{hit.rank:>3}  {hit.score:.2f}  {store}{place}{mark}")
@@ -113,7 +113,7 @@ def print_document(view: DocumentView) -> None:
     click.secho(line(document.title or document.path), bold=True)
     private = "private" if document.private else ""
     tags = (f"#{tag}" for tag in document.tags)
-    facts = (document.path, document.file_type, wording.document_day(view), private, *tags)
+    facts = (document.address, document.file_type, wording.document_day(view), private, *tags)
     click.secho(line(" · ".join(filter(None, facts))), dim=True)
     for name, value in view.properties:
         click.secho(line(f"{name}: {value}"), dim=True)
@@ -141,7 +141,7 @@ def show_similar(found: Sequence[Similar]) -> None:
     rows = [
         (
             f"{each.similarity:.2f}",
-            each.document.path,
+            each.document.address,
             each.document.title,
             "linked" if each.is_linked else "",
         )

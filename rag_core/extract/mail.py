@@ -46,7 +46,7 @@ def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:
     messages = mailbox.newest_first(data)
     for place, each in enumerate(messages):
         try:
-            message = message_from_bytes(each.raw, policy=policy.default)
+            message = message_from_bytes(each.raw(data), policy=policy.default)
             sender, day = _header(message, "From"), _day(message)
             warnings += _add_of_mailbox(builder, each.number, message, sender, day)
         except Exception:  # whatever the package for mail raises, the other messages are read

@@ -12,39 +12,59 @@ from email.utils import parsedate_to_datetime
 _FROM_LINE = re.compile(rb"^From [^\n]*\n", re.M)
 _TIME = re.compile(rb"\d\d?:\d\d")
 _YEAR = re.compile(rb"\b(?:19|20)\d\d\b")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The beginning of the time that computers count."""
 _WEEKDAYS = frozenset((b"mon", b"tue", b"wed", b"thu", b"fri", b"sat", b"sun"))
 _HEADER = re.compile(rb">?[!-9;-~]+[: ]")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _DATE = re.compile(rb"^Date:([^\n]{1,100})", re.M | re.I)
+_ID = re.compile(rb"^Message-ID:[ \t]*(?:\n[ \t]+)?<?([!-=?-~]{1,200})>?[ \t]*$", re.M | re.I)
 _MOST_OF_A_HEAD = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of a mailbox, as it was sent."""
+    """The place of a message in a mailbox."""
 
-    number: int  #: Its place in the file, from 1.
-    raw: bytes
+    number: int  #: From 1.
+    start: int  #: Offset of its headers.
+    end: int
     sent: datetime  #: Of one that does not say so, when the one before it was sent.
+
+    def raw(self, mailbox: bytes) -> bytes:
+        """The message as it was sent."""
+        return _ESCAPED.sub(rb"\1", mailbox[self.start : self.end])
 
 
 def newest_first(mailbox: bytes) -> list[Message]:
     """The messages of a mailbox, the newest first."""
     found: list[Message] = []
     sent = datetime.min.replace(tzinfo=UTC)
-    for number, raw in enumerate(_parts(mailbox), 1):
-        sent = _time_of(raw) or sent
-        found.append(Message(number, _ESCAPED.sub(rb"\1", raw), sent))
+    for number, (start, end) in enumerate(_spans(mailbox), 1):
+        sent = _time_of(_head(mailbox, start, end)) or sent
+        found.append(Message(number, start, end, sent))
     return sorted(found, key=lambda message: (message.sent, message.number), reverse=True)
 
 
-def _parts(mailbox: bytes) -> Iterator[bytes]:
+def id_of(mailbox: bytes, message: Message) -> str:
+    """What the message calls itself; '' if it does not say so, or in a way that is none."""
+    match = _ID.search(_head(mailbox, message.start, message.end))
+    return match[1].decode("ascii") if match else ""
+
+
+def _spans(mailbox: bytes) -> Iterator[tuple[int, int]]:
     places = [match.span() for match in _FROM_LINE.finditer(mailbox) if _separates(mailbox, *match.span())]
     if not places and mailbox.strip():  # one message, perhaps after a line of another kind
         places = [(0, match.end() if (match := _FROM_LINE.match(mailbox)) else 0)]
     ends = [*(start for start, _ in places[1:]), len(mailbox)]
     for (_, start), end in zip(places, ends, strict=False):
-        yield mailbox[start:end]
+        yield start, end
+
+
+def _head(mailbox: bytes, start: int, end: int) -> bytes:
+    """The headers of the message from ``start`` to ``end``, with plain line ends."""
+    beginning = mailbox[start : min(end, start + _MOST_OF_A_HEAD)]
+    return beginning.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
 
 
 def _separates(mailbox: bytes, start: int, end: int) -> bool:
@@ -67,9 +87,8 @@ def _names_sender_and_time(line: bytes) -> bool:
     return is_address or before == 1 or (before == 3 and words[1] == b"at")  # Mailman writes "ada at home"
 
 
-def _time_of(raw: bytes) -> datetime | None:
-    """When a message was sent, by its header."""
-    head = raw[:_MOST_OF_A_HEAD].replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+def _time_of(head: bytes) -> datetime | None:
+    """When a message was sent, by its headers."""
     match = _DATE.search(head)
     try:
         sent = parsedate_to_datetime(match[1].decode("ascii", "replace").strip()) if match else None

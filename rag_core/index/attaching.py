@@ -20,10 +20,12 @@ import numpy as np
 
 from rag_core.errors import EmbedderError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
-from rag_core.extract.chunk import chunk_spec
+from rag_core.extract.building import one_line
+from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.files import FileStat, display
+from rag_core.index.parts import row_of_file
 from rag_core.models import Embedder
-from rag_core.store import Store, chunks, documents, embeddings, sources, switch
+from rag_core.store import Store, chunks, documents, embeddings, parts, sources, switch
 from rag_core.store.creation import new_store_file
 from rag_core.store.documents import FileRecord
 from rag_core.text.furniture import kept_text
@@ -44,9 +46,9 @@ from rag_core.vectors.payload import reason_against
 
 _MOST = 2**53
 _FIELDS: dict[type, str] = {
-    str: "path file_type file_hash encoding title title_from date words"
+    str: "path part file_type file_hash encoding title title_from date words"
     " prefix headings anchor_type anchor_ref",
-    int: "chunk_index size start end start_line end_line split_part",
+    int: "chunk_index number size start end start_line end_line split_part",
     list: "tags heading_path",
 }
 """The fields of a record's JSON, by their kind."""
@@ -130,7 +132,8 @@ def _gather(
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA synchronous = OFF")
     db.execute(
-        "CREATE TABLE records (path TEXT, number INTEGER, key TEXT UNIQUE, text TEXT, doc TEXT, vector BLOB)"
+        "CREATE TABLE records (path TEXT, part TEXT, number INTEGER, key TEXT UNIQUE, text TEXT, doc TEXT,"
+        " vector BLOB)"
     )
     db.execute("BEGIN")
     for count, record in enumerate(_records(index, address), 1):
@@ -140,9 +143,9 @@ def _gather(
         if sample is None and not doc["private"]:
             read = kept_text(record.text, doc["kept"])
             sample = embedded_text(doc["prefix"], read), unit(record.vector)
-        place, vector = (doc["path"], doc["chunk_index"]), record.vector.tobytes()
+        place, vector = (doc["path"], doc["part"], doc["chunk_index"]), record.vector.tobytes()
         row = (*place, record.key, record.text, json.dumps(doc), vector)
-        db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", row)
+        db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         if progress is not None and count % 500 == 0:
             progress(count)
     db.execute("COMMIT")
@@ -176,6 +179,7 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     front_matter = record.doc.get("front_matter")
     found["front_matter"] = front_matter if isinstance(front_matter, dict) else {}
     found["private"] = bool(record.doc.get("private"))
+    found["part"] = one_line(found["part"])
     path = found["path"] = display(os.fsencode(found["path"]))
     if not path or "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
         raise _not_ours(address, "has a record with a wrong 'path'")
@@ -214,10 +218,10 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
         identity_id = embeddings.set_identity(db, embedder.identity, canary)
         source = sources.put_source(db, address, ("**/*",), ())
         sources.change_source(db, replace(source, paused=True))
-    rows = records.execute("SELECT * FROM records ORDER BY path, number, key")
+    rows = records.execute("SELECT * FROM records ORDER BY path, part, number, key")
     with store.write() as db:
-        for path, group in groupby(rows, lambda row: row["path"]):
-            vectors = _put(db, source.id, path, _distinct(group))
+        for place, group in groupby(rows, lambda row: (row["path"], row["part"])):
+            vectors = _put(db, source.id, *place, _distinct(group))
             if any(reason_against(vector, dimension) for vector in vectors.values()):
                 raise _not_ours(address, f"has a record without a vector of {dimension} dimensions")
             pending = [embeddings.Pending(digest, "") for digest in vectors]
@@ -235,21 +239,33 @@ def _distinct(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
 
 
 def _put(
-    db: sqlite3.Connection, source_id: int, path: str, group: Sequence[sqlite3.Row]
+    db: sqlite3.Connection, source_id: int, path: str, part: str, group: Sequence[sqlite3.Row]
 ) -> dict[bytes, Vectors]:
-    """Write the document ``path`` from its records. Returns the vectors of its passages by the hash of the
-    embedded text."""
+    """Write the document ``path``, or ``part`` of that file, from its records. Returns the vectors of its
+    passages by the hash of the embedded text."""
     docs = [json.loads(row["doc"]) for row in group]
     passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
     doc, extracted = docs[0], _extracted(docs[0])
     stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
+    if part:
+        file = replace(file, part=part, number=doc["number"], container=_file_of_parts(db, file))
     rows = replace(chunks.chunk_rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
     documents.put_document(db, file, extracted, rows, EXTRACTOR_VERSION)
     return {
         digest: np.frombuffer(row["vector"], np.float32)
         for (digest, *_), row in zip(rows.values, group, strict=True)
     }
+
+
+def _file_of_parts(db: sqlite3.Connection, file: FileRecord) -> int:
+    """The id of the row of a file that holds many documents; it is made for the first of them. Only the
+    owner sees it, as all of them may be private."""
+    while (row := parts.file_row(db, file.source_id, file.stat.path)) is None:
+        empty = row_of_file(PurePosixPath(file.display), private=True)
+        rows = chunks.chunk_rows(file.display, empty, cut(empty, chunk_spec(256), None))
+        documents.put_document(db, replace(file, file_hash=""), empty, rows, EXTRACTOR_VERSION)
+    return row.id
 
 
 def _extracted(doc: Mapping[str, Any]) -> Extracted:

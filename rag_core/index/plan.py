@@ -22,6 +22,7 @@ from rag_core.index.embedded import EmbeddedPictures
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.jobs import Request
+from rag_core.store.parts import IS_FILE
 from rag_core.store.sources import excluded_below, shown_path
 from rag_core.types import Outcome, Source
 from rag_core.wording import plural, some
@@ -249,7 +250,9 @@ def _sides(
     only = None if only is None else only | stale
     files = _chosen(walk.files, left_out, only)
     unsettled, skipped = (files, 0) if force else _unsettled(db, source, files, stale, max_bytes)
-    (count,) = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
+    (count,) = db.execute(
+        f"SELECT count(*) FROM documents WHERE source_id = ? AND {IS_FILE}", (source.id,)
+    ).fetchone()
     known = _known(db, source.id) if unsettled or len(files) < count else {}
     sides = _Sides(files, unsettled, skipped, known, [], excluded, count, stale, pictures)
     return sides if only is None else _narrowed(sides, walk, left_out, only)
@@ -304,7 +307,8 @@ def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
     """Raise StoreError if the source has documents but none of their files exists any more."""
     here = with_sep(os.fsencode(source.root))
     with store.read() as db:
-        rows = db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)).fetchall()
+        sql = f"SELECT path FROM documents WHERE source_id = ? AND {IS_FILE}"
+        rows = db.execute(sql, (source.id,)).fetchall()
     if not rows or walk.unreadable or walk.vanished or any(os.path.lexists(here + path) for (path,) in rows):
         return
     remove = f"commonplace source remove {source.id} --store {store.name}"
@@ -318,7 +322,7 @@ def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
 def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, KnownFile]:
     rows = db.execute(
         "SELECT path, size, mtime_ns, ctime_ns, inode, id, display, file_hash, state, title_from, extractor"
-        " FROM documents WHERE source_id = ?",
+        f" FROM documents WHERE source_id = ? AND {IS_FILE}",
         (source_id,),
     )
     known: dict[bytes, KnownFile] = {}
@@ -338,6 +342,7 @@ def _settled(
     return set(
         cursor.execute(
             "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ? AND state = ?"
+            f" AND {IS_FILE}"
             " AND max(mtime_ns, ctime_ns) < scanned_ns - ?"
             f" AND {current}"
             " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
@@ -353,7 +358,8 @@ def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
     for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
         there = with_sep(row["root"])
         if here.startswith(there) or there.startswith(here):
-            paths = db.execute("SELECT path FROM documents WHERE source_id = ?", (row["id"],))
+            sql = f"SELECT path FROM documents WHERE source_id = ? AND {IS_FILE}"
+            paths = db.execute(sql, (row["id"],))
             elsewhere |= {(there + path)[len(here) :] for (path,) in paths if (there + path).startswith(here)}
     return elsewhere
 

@@ -23,12 +23,14 @@ from rag_core.extract import (
     Workers,
     extractor_number,
     file_type,
+    is_current,
     ocr,
     plain,
     private,
     reader_in_worker,
 )
 from rag_core.extract.chunk import cut
+from rag_core.extract.containers import Part, holds_parts, parts_of, path_of_part
 from rag_core.extract.filetypes import NAMED, title_of_name
 from rag_core.extract.ocr import RemoteReader, UnlessHidden
 from rag_core.files import display, read_bytes
@@ -36,8 +38,9 @@ from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_s
 from rag_core.index.embedding import BATCH, Embedding
 from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import JobLog
+from rag_core.index.parts import PartsReading
 from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan
-from rag_core.store import Store, chunks, jobs, privacy, sources
+from rag_core.store import Store, chunks, jobs, parts, privacy, sources
 from rag_core.store import documents as write
 from rag_core.types import ChunkSpec, Extracted, FileResult, Outcome
 
@@ -73,6 +76,8 @@ class Limits:
         """Whether text in pictures is read, here or by a server."""
         return self.remote_ocr is not None or ocr.find_engine(self.ocr) is not None
 
+
+_NO_PART = "", ExtractError("This part of the file is gone.", "Index again.")
 
 USUAL = Limits()
 """The limits of a run for which no others are given."""
@@ -184,16 +189,32 @@ class Reading:
         """Read the document in a file; text is recognized in at most ``most_pictures`` new pictures. Safe
         in any thread."""
         self.embedding.tools.priority.yield_to_searches()
-        data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
-        file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
+        data, path = read_bytes(root, file.stat.path, self.limits.max_file_bytes), PurePosixPath(file.display)
+        if file.part:
+            part = next((each for each in parts_of(data, path) if each.name == file.part), None)
+            return (part.data_hash, self._of_part(file, part, most_pictures)) if part else _NO_PART
+        return hashlib.sha256(data).hexdigest(), self._document(file, data, path, most_pictures)
+
+    def _document(
+        self, file: write.FileRecord, data: bytes, path: PurePosixPath, most_pictures: int
+    ) -> Extracted | RagError:
+        """Read ``data``, the bytes of a file or of a part of it, under the name ``path``."""
         try:
             reader = reader_in_worker(path)
             if reader is None:
-                return file_hash, plain.read(data, path)
+                return plain.read(data, path)
             with self.workers.one() as worker:
-                return file_hash, worker.read(reader, data, path, self.remote_ocr(file), most_pictures)
+                return worker.read(reader, data, path, self.remote_ocr(file), most_pictures)
         except RagError as error:
-            return file_hash, error
+            return error
+
+    def _of_part(self, file: write.FileRecord, part: Part, most_pictures: int = 0) -> Extracted | RagError:
+        """Read a part of a file. Safe in any thread."""
+        path = path_of_part(PurePosixPath(file.display))
+        doc = self._document(file, part.data(), path, most_pictures)
+        if isinstance(doc, RagError) or doc.title_from != "file name":
+            return doc
+        return replace(doc, title=title_of_name(PurePosixPath(file.display)))
 
     def _file(
         self, root: Path, file: write.FileRecord, extracted: Callable[[], Extraction], outcome: Outcome
@@ -202,11 +223,16 @@ class Reading:
         self.embedding.tools.priority.yield_to_searches()
         started = time.monotonic()
         try:
-            file_hash, doc = extracted()
-            file = replace(file, file_hash=file_hash)
-            if isinstance(doc, RagError):
-                raise doc
-            result = self.put(file, doc, self.embedded_pictures(doc, root, file, 0), outcome, started)
+            if holds_parts(PurePosixPath(file.display)):
+                data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
+                file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
+                result = self._put_parts(file, data, outcome, started)
+            else:
+                file_hash, doc = extracted()
+                file = replace(file, file_hash=file_hash)
+                if isinstance(doc, RagError):
+                    raise doc
+                result = self.put(file, doc, self.embedded_pictures(doc, root, file, 0), outcome, started)
             if result is None:
                 return False
         except FileGone:
@@ -222,6 +248,39 @@ class Reading:
         self.furniture.count_file()
         return True
 
+    def _put_parts(
+        self, file: write.FileRecord, data: bytes, outcome: Outcome, started: float
+    ) -> FileResult | None:
+        """Store each part of a file, and then the file; of what is stored already only what changed. Raises
+        RagError if it cannot be read."""
+        path = PurePosixPath(file.display)
+        found = parts_of(data, path)
+        if not found and isinstance(doc := self._document(file, data, path, 0), RagError):
+            raise doc
+        with self.store.read() as db:
+            row = parts.file_row(db, file.source_id, file.stat.path)
+        if row is None:  # its folder was removed, or it was excluded
+            return None
+        reading = PartsReading(
+            self.store,
+            self.workers,
+            file,
+            read=self._of_part,
+            put=lambda part, doc: self.put(part, doc, (), None, started),
+            put_failure=lambda part, error: self._put_failure(part, error, started),
+            look=self._look_at_part,
+            embed_one=self._embed_one,
+            force=outcome == "reread" and is_current(row.extractor, path),
+        )
+        if not reading.run(found, row.id):
+            return None
+        return self.put(file, reading.document(), (), outcome, started, reading.passages)
+
+    def _look_at_part(self, shown: str) -> None:
+        self.look()
+        self.log.working_on(shown)
+        self.furniture.count_file()
+
     def put(
         self,
         file: write.FileRecord,
@@ -229,9 +288,10 @@ class Reading:
         pictures: Sequence[ReadPicture],
         outcome: Outcome | None,
         started: float,
+        of_parts: tuple[int, int] = (0, 0),
     ) -> FileResult | None:
         """Store a document that was read, with the pictures that it embeds; record its ``outcome`` if
-        given.
+        given. ``of_parts`` are the passages of its parts: those that are new, and those that were left out.
 
         Returns None and stores nothing if the owner has excluded the file meanwhile: reading may take long,
         so the rules are checked again here.
@@ -247,9 +307,8 @@ class Reading:
                 rows = self._rows(whole, file)
             added = write.put_document(db, file, whole, rows, extractor_number(PurePosixPath(file.display)))
             took, notes = round((time.monotonic() - started) * 1000), " ".join(whole.warnings)
-            result = FileResult(
-                file.display, "success", outcome or "reread", added, rows.skipped, notes, took
-            )
+            new, left = added + of_parts[0], rows.skipped + of_parts[1]
+            result = FileResult(file.display, "success", outcome or "reread", new, left, notes, took)
             if outcome:
                 jobs.add_result(db, self.log.job.id, result)
         if whole.waits and self.limits.reads_pictures:
@@ -350,4 +409,5 @@ def _cost(file: write.FileRecord) -> tuple[int, int, int]:
 def _begins_early(file: write.FileRecord) -> bool:
     """Whether another process should read the file ahead, while earlier ones are stored. Large files are
     not read ahead, as they take memory."""
-    return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))
+    path = PurePosixPath(file.display)
+    return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(path)) and not holds_parts(path)

@@ -137,7 +137,8 @@ def _old(path: Path) -> _Old:
     except StoreDamaged:
         return _Old(None, [], [])
     with closing(db):
-        found = _rows(db, "SELECT source_id, path FROM documents NOT INDEXED WHERE typeof(path) = 'blob'")
+        sql = "SELECT DISTINCT source_id, path FROM documents NOT INDEXED WHERE typeof(path) = 'blob'"
+        found = _rows(db, sql)
         requests = _rows(db, f"SELECT kind, payload, created_at FROM requests WHERE {_IS_REQUEST}")
         retired = _rows(db, "SELECT key, value FROM meta WHERE key GLOB 'retired *'")
     paths: dict[int, list[bytes]] = {}

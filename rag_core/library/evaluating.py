@@ -109,7 +109,7 @@ class Evaluating(Service):
         wanted = {self._path(viewer, each, answer.stores) for each in relevant}
         ranks: dict[str, int] = {}
         for hit in answer.hits:
-            for path in wanted & {hit.document.path, *hit.copies}:
+            for path in wanted & {hit.document.path, hit.document.address, *hit.copies}:
                 ranks.setdefault(path, hit.rank)
         return JudgedQuery(
             query, len(wanted), min(ranks.values(), default=None), tuple(sorted(ranks.values()))

@@ -168,7 +168,9 @@ class Jobs(Service):
         for store in stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
                 waiting += find.waiting_texts(db, viewer)
-                failed += db.execute("SELECT count(*) FROM documents WHERE state = 'failed'").fetchone()[0]
+                failed += db.execute(
+                    "SELECT count(*) FROM documents WHERE state = 'failed' AND part = ''"
+                ).fetchone()[0]
                 for job in jobs.newest(db, store, running=True, limit=1):
                     if job.state == "running":
                         eta = job.progress.eta

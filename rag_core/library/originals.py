@@ -150,7 +150,7 @@ def joined_text(found: DocumentView) -> str:
 
 def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
     """Return the text of the file if it is unchanged since it was indexed; else ''."""
-    if any(chunk.anchor is not None for chunk in found.chunks):
+    if found.document.part or any(chunk.anchor is not None for chunk in found.chunks):
         return ""
     root = Path(os.fsdecode(row["root"]))
     with suppress(RagError, BinaryError, UnicodeDecodeError):

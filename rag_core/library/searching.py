@@ -160,7 +160,7 @@ class Searching(Service):
         answer = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
         others: list[Hit] = []
         for other in answer.hits:
-            is_here = (other.store, other.document.path) == (hit.store, hit.document.path)
+            is_here = (other.store, other.document.id) == (hit.store, hit.document.id)
             if is_here and other.relevant and other.key != hit.key:
                 others.append(other)
         return tuple(others[:MOST_OTHERS])

@@ -310,4 +310,4 @@ class Stores(Service):
             for source in kept:
                 sources.change_source(db, replace(source, paused=True))
             jobs.add_request(db, "index", [source.id for source in kept], forget=True)
-            return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
+            return int(db.execute("SELECT count(*) FROM documents WHERE part = ''").fetchone()[0])

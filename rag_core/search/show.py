@@ -47,7 +47,7 @@ def _hit(
     for passage in place.passages:
         if document := documents.get(rows[passage.candidate.chunk_id]["document_id"]):
             passages.append(passage)
-            paths.append(document.path)
+            paths.append(document.address)
     if not passages:
         return None
     best, row = passages[0], rows[passages[0].candidate.chunk_id]

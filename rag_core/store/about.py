@@ -22,7 +22,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
         measured = calibration.of_active(db, viewer)
         about = meta(db)
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
-        read = f"FROM documents WHERE {seen} AND extractor <> {NAMED}"
+        read = f"FROM documents WHERE {seen} AND extractor <> {NAMED} AND part = ''"
         states = _counts(db, f"SELECT state, count(*) {read} GROUP BY state")
         indexed = f"{read} AND state = 'indexed'"
         chunks = f"FROM chunks c JOIN documents d ON d.id = c.document_id AND c.anchor_type <> '{NAME}'"

@@ -19,6 +19,7 @@ _OF_DOCUMENT = (
     "SELECT kind, key FROM names WHERE document_id = ? ORDER BY key, kind",
     "SELECT type, target, key, heading, label, start FROM links WHERE document_id = ? ORDER BY id",
 )
+_OF_PART = ("SELECT part FROM documents WHERE id = ? AND part <> ''",)
 
 
 def vector_crc(text_hash: bytes, vector: bytes) -> int:
@@ -26,10 +27,10 @@ def vector_crc(text_hash: bytes, vector: bytes) -> int:
     return zlib.crc32(vector, zlib.crc32(text_hash))
 
 
-def document_crc(db: sqlite3.Connection, document_id: int) -> int:
+def document_crc(db: sqlite3.Connection, document_id: int, of_part: tuple[str, ...] = _OF_PART) -> int:
     """The CRC32 of everything about a document that answers may show."""
     crc = 0
-    for sql in _OF_DOCUMENT:
+    for sql in (*_OF_DOCUMENT, *of_part):
         for row in db.execute(sql, (document_id,)):
             crc = zlib.crc32(repr(tuple(row)).encode("utf-8", "surrogatepass"), crc)
     return crc
@@ -38,3 +39,9 @@ def document_crc(db: sqlite3.Connection, document_id: int) -> int:
 def seal(db: sqlite3.Connection, document_id: int) -> None:
     """Store the CRC32 of a document, at the end of the transaction that changes it."""
     db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (document_crc(db, document_id), document_id))
+
+
+def seal_file(db: sqlite3.Connection, document_id: int) -> None:
+    """As `seal`, in a store of a version in which every document is a file."""
+    crc = document_crc(db, document_id, of_part=())
+    db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (crc, document_id))

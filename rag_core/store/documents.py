@@ -23,7 +23,7 @@ from rag_core.extract.filetypes import (
     type_of_suffix,
 )
 from rag_core.files import FileStat
-from rag_core.store import chunks, furniture, privacy, properties
+from rag_core.store import chunks, furniture, parts, privacy, properties
 from rag_core.store.checksums import seal
 from rag_core.store.connection import kept
 from rag_core.store.file import now
@@ -35,14 +35,17 @@ _WORDS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file as found on disk: its shown path, its stat, the time of the look, and its sha256 ('' if it was
-    not read)."""
+    """A file as found on disk, or a part of it that is a document: its shown path, its stat, the time of the
+    look, and its sha256 ('' if it was not read)."""
 
     source_id: int
     display: str
     stat: FileStat
     scanned_ns: int = 0
     file_hash: str = ""
+    part: str = ""  #: What the part is called in the file; '' for the file.
+    number: int = 0  #: The place of the part in the file, from 1.
+    container: int | None = None  #: The id of the file's row, for a part.
 
     def columns(self) -> dict[str, Any]:
         """The values for the columns of ``documents`` that describe the file."""
@@ -51,6 +54,9 @@ class FileRecord:
             "source_id": self.source_id,
             "file_hash": self.file_hash,
             "scanned_ns": self.scanned_ns,
+            "part": self.part,
+            "number": self.number,
+            "container": self.container,
         } | place
 
     @property
@@ -102,6 +108,8 @@ def put_document(
     ids = frontmatter.ids_in(doc.metadata)
     aliases = (*doc.aliases, *ids) if doc.file_type == "org" else doc.aliases  # links of Org name ids
     _put_names(db, document_id, file.display, doc.file_type, (doc.title, *ids), aliases)
+    titles = (doc.title, *frontmatter.ids_in(doc.metadata))
+    _put_names(db, document_id, "" if file.part else file.display, doc.file_type, titles, doc.aliases)
     for link in doc.links:
         key = link_key(file.display, link.target)
         values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
@@ -156,7 +164,7 @@ def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -
     name = Passage("", 0, 0, 1, 1, (), NAME, "")
     unread = Extracted("", kind, "", title, "file name", ())
     chunks.put_chunks(db, document_id, chunks.chunk_rows(file.display, unread, [name]))
-    _put_names(db, document_id, file.display, kind, (title,), ())
+    _put_names(db, document_id, "" if file.part else file.display, kind, (title,), ())
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
 
@@ -171,10 +179,12 @@ def put_unread(
     """Record a file that could not be read. If it *failed*, its last readable version stays searchable; a
     file that is skipped, or was never read, is found by name only."""
     about = {"state": state, "reason": reason, "extractor": extractor}
-    sql = """SELECT private FROM documents d WHERE source_id = ? AND path = ? AND EXISTS
+    sql = """SELECT private FROM documents d WHERE source_id = ? AND path = ? AND part = ? AND EXISTS
              (SELECT 1 FROM chunks WHERE document_id = d.id AND anchor_type <> ?)"""
-    readable = db.execute(sql, (file.source_id, file.stat.path, NAME)).fetchone()
+    readable = db.execute(sql, (file.source_id, file.stat.path, file.part, NAME)).fetchone()
     if state == "skipped" or readable is None:
+        if not file.part:
+            remove_parts(db, file)
         _put_name(db, file, about)
         return
     by_note = bool(readable["private"] & privacy.BY_NOTE)
@@ -188,7 +198,7 @@ def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) ->
     list."""
     row = {**file.columns(), "indexed_at": now(), **about}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
-    sql = f"""INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE
+    sql = f"""INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path, part) DO UPDATE
               SET ({columns}) = (excluded.{columns.replace(", ", ", excluded.")}) RETURNING id"""
     document_id = db.execute(sql, (*row.values(),)).fetchone()[0]
     return document_id, _names(db, document_id)
@@ -214,14 +224,14 @@ def _put_names(
     aliases: Sequence[str],
 ) -> None:
     """Write the names of a document: titles, aliases, and each tail of its path (for notes also without
-    suffix)."""
+    suffix). A part of a file has no path of its own, but ''."""
     names: set[tuple[str, int]] = set()
     for kind, called in ((_TITLE, titles), (_ALIAS, aliases)):
         for name in called:
             names.add((name_key(name), kind))
-    parts = path.split("/")
-    for start in range(len(parts)):
-        tail = "/".join(parts[start:])
+    folders = path.split("/")
+    for start in range(len(folders)):
+        tail = "/".join(folders[start:])
         names.add((name_key(tail), _PATH))
         if file_type == "markdown":
             stem = posixpath.splitext(tail)[0]
@@ -273,15 +283,23 @@ def hashes(db: sqlite3.Connection) -> set[str]:
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """The ids of the documents that are shown as ``display``. Two paths can look the same."""
-    sql = "SELECT id FROM documents WHERE display = ?"
-    return [row[0] for row in db.execute(sql, (well_formed(display),))]
+    """The ids of the documents that are shown as ``display``: a path, or that of a part with its name behind
+    ``#``. Two paths can look the same."""
+    shown = well_formed(display)
+    found = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
+    path, mark, part = shown.partition("#")
+    while mark and not found:
+        sql = "SELECT id FROM documents WHERE display = ? AND part = ?"
+        found = db.execute(sql, (path, part)).fetchall()
+        tail, mark, part = part.partition("#")
+        path = f"{path}#{tail}"
+    return [row[0] for row in found]
 
 
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
-    """(source id, path below its root) of each document that is shown as ``display``."""
-    sql = "SELECT source_id, path FROM documents WHERE display = ?"
-    return list(map(tuple, db.execute(sql, (well_formed(display),))))
+    """(source id, path below its root) of the file of each document that is shown as ``display``."""
+    sql = "SELECT source_id, path FROM documents WHERE id = ?"
+    return [tuple(db.execute(sql, (number,)).fetchone()) for number in ids(db, display)]
 
 
 def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[bytes]:
@@ -312,14 +330,14 @@ def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> li
 
 def _failed(db: sqlite3.Connection) -> list[sqlite3.Row]:
     return db.execute(
-        "SELECT display, reason FROM documents WHERE state = 'failed' ORDER BY display"
+        "SELECT DISTINCT display, reason FROM documents WHERE state = 'failed' ORDER BY display"
     ).fetchall()
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
     """At most ``limit`` paths in a source that end with the names in ``path``, shortest first, whether they
     were read or not."""
-    sql = """SELECT path FROM documents WHERE source_id = ? AND substr(path, -length(?)) = ?
+    sql = """SELECT path FROM documents WHERE source_id = ? AND part = '' AND substr(path, -length(?)) = ?
              ORDER BY length(path), path LIMIT ?"""
     tail = b"/" + path
     return [row[0] for row in db.execute(sql, (source_id, tail, tail, limit))]
@@ -331,7 +349,8 @@ _MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
 def like(db: sqlite3.Connection, path: str) -> list[str]:
     """Return at most one path: the most similar to ``path``, else the one whose file name is most
     similar."""
-    paths = [row[0] for row in db.execute("SELECT display FROM documents LIMIT ?", (_MOST_COMPARED,))]
+    sql = "SELECT display FROM documents WHERE part = '' LIMIT ?"
+    paths = [row[0] for row in db.execute(sql, (_MOST_COMPARED,))]
     names = {posixpath.basename(each): each for each in reversed(paths)}
     asked = path[-_LONGEST_COMPARED:]
     near = difflib.get_close_matches(asked, paths, n=1, cutoff=_ALIKE)
@@ -340,25 +359,37 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document a new path, and ``title`` if its title comes from the file name. Chunks and vectors
-    stay."""
-    sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND id <> ?"
+    """Give a document a new path, and ``title`` if its title comes from the file name; its parts go with it.
+    Chunks and vectors stay."""
+    sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND part = '' AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
         remove_document(db, row["id"])  # it was known only by name
-    sql = "SELECT file_type, title, private, metadata FROM documents WHERE id = ?"
+    _move(db, document_id, file, file.columns(), title)
+    place = {key: file.columns()[key] for key in ("source_id", "path", "display", "folder")}
+    for part in parts.part_ids(db, document_id):
+        _move(db, part, file, place, None)
+
+
+def _move(
+    db: sqlite3.Connection, document_id: int, file: FileRecord, columns: dict[str, Any], title: str | None
+) -> None:
+    """Write the new ``columns`` of a document whose file is now at another path."""
+    sql = "SELECT file_type, title, title_from, private, metadata, part FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
+    if row["part"] and row["title_from"] == "file name":
+        title = title_of_name(PurePosixPath(file.display))
     title = row["title"] if title is None else title
     by_note = bool(row["private"] & privacy.BY_NOTE)
     private = privacy.bits(db, file.source_id, file.stat.path, by_note=by_note)
-    _update(db, document_id, {**file.columns(), "title": title, "private": private}, file.date)
+    _update(db, document_id, {**columns, "title": title, "private": private}, file.date)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
     terms = extra_terms(f"{title} {tags[0] if tags else ''} {file.display}")
     sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
     db.execute(sql, (file.display, title, terms, document_id))
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
     titles = (title, *frontmatter.ids_in(json.loads(row["metadata"])))
-    _put_names(db, document_id, file.display, row["file_type"], titles, ())
+    _put_names(db, document_id, "" if row["part"] else file.display, row["file_type"], titles, ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
@@ -373,11 +404,20 @@ def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
 
 
 def remove_document(db: sqlite3.Connection, document_id: int) -> None:
-    """Remove a document with all rows that belong to it."""
+    """Remove a document with all rows that belong to it, and its parts."""
+    for part in parts.part_ids(db, document_id):
+        remove_document(db, part)
     known_as = _names(db, document_id)
     _forget_contents(db, document_id)
     db.execute("DELETE FROM documents WHERE id = ?", (document_id,))
     resolve_links(db, document_id, known_as)
+
+
+def remove_parts(db: sqlite3.Connection, file: FileRecord) -> None:
+    """Remove the parts of a file, if it has any."""
+    row = parts.file_row(db, file.source_id, file.stat.path)
+    for part in parts.part_ids(db, row.id) if row else ():
+        remove_document(db, part)
 
 
 def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:

@@ -368,14 +368,15 @@ def _matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
     """The names of at most ``limit`` newest files that ``viewer`` may see, without folders."""
     allowed = visible(viewer)
-    sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
+    sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed' AND d.part = ''
               ORDER BY d.date DESC, d.display LIMIT ?"""
     return list(dict.fromkeys(basename(row[0]) for row in db.execute(sql, (*allowed.values, limit))))
 
 
 def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
     """The number of skipped files whose names end in ``suffix``, such as ``.pdf``. For the owner only."""
-    sql = "SELECT count(*) FROM documents WHERE state = 'skipped' AND lower(substr(display, ?)) = lower(?)"
+    sql = """SELECT count(*) FROM documents
+             WHERE state = 'skipped' AND part = '' AND lower(substr(display, ?)) = lower(?)"""
     return int(db.execute(sql, (-len(suffix), well_formed(suffix))).fetchone()[0])
 
 
@@ -415,20 +416,27 @@ def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: i
 _STATE = f"""CASE WHEN d.state = 'indexed' AND (d.extractor = {NAMED} OR d.reason <> ''
     OR (d.pictures_left AND d.file_type = 'picture')) THEN 'waiting' ELSE d.state END AS state"""  # SQL
 
+_STAT = ", ".join(
+    f"coalesce(f.{name}, d.{name}) AS {name}" for name in ("size", "mtime_ns", "ctime_ns", "inode")
+)
+"""SQL of the stat of a document's file; ``f`` is the row of the file, for a part of one."""
+
 # Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
 _DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from,
-    d.private, {_STATE}, d.reason, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.file_hash, d.indexed_at, s.root,
+    d.private, {_STATE}, d.reason, d.size AS own_size, {_STAT},
+    coalesce(f.file_hash, d.file_hash) AS file_hash, d.part, d.file_hash AS own_hash, d.indexed_at, s.root,
+    (SELECT count(*) FROM documents p WHERE p.container = d.id AND (? OR NOT p.private)) AS parts,
     (SELECT count(*) FROM chunks WHERE document_id = d.id AND anchor_type <> '{NAME}') AS chunk_count,
     CASE WHEN EXISTS (SELECT 1 FROM tags WHERE document_id = d.id) THEN
         (SELECT json_group_array(tag) FROM tags WHERE document_id = d.id AND tag IS NOT NULL)
     ELSE '[]' END AS tag_list
-    FROM documents d JOIN sources s ON s.id = d.source_id"""
+    FROM documents d JOIN sources s ON s.id = d.source_id LEFT JOIN documents f ON f.id = d.container"""
 
 
 def documents(
     db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
-    """Documents in order of path: those that ``viewer`` may see, limited to ``ids`` if given. The owner
+    """Documents in order of path: those of ``ids`` that ``viewer`` may see, or else all files. The owner
     gets every file; guests only files with text, which may be the last readable version."""
     return as_documents(document_rows(db, viewer, ids), store, viewer)
 
@@ -436,12 +444,14 @@ def documents(
 def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
-    """The rows for `documents`, each with the ``root`` of its source."""
+    """The rows for `documents`, each with the ``root`` of its source and the stat of its file."""
     condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
-    values = []
-    if ids is not None:
+    values: list[Any] = [viewer.is_owner]
+    if ids is None:
+        condition += " AND d.container IS NULL"
+    else:
         condition += " AND d.id IN (SELECT value FROM json_each(?))"
-        values = [json.dumps(list(ids))]
+        values.append(json.dumps(list(ids)))
     return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
 
 
@@ -453,8 +463,8 @@ def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str]
 
 def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
     """The path and stat of every document, for `freshness` to compare with the disk."""
-    sql = f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, {_STATE}
-             FROM documents d JOIN sources s ON s.id = d.source_id"""
+    sql = f"""SELECT d.id, s.root, d.path, {_STAT}, {_STATE} FROM documents d
+             JOIN sources s ON s.id = d.source_id LEFT JOIN documents f ON f.id = d.container"""
     return db.execute(sql).fetchall()
 
 
@@ -472,7 +482,7 @@ def as_documents(
         # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.
         (
             number, path, display, folder, file_type, title, date, date_from, private, state,
-            reason, size, _, _, _, file_hash, indexed_at, root, chunks, tags,
+            reason, size, _, _, _, _, _, part, file_hash, indexed_at, root, parts, chunks, tags,
         ) = row  # fmt: skip
         state = states.get(number, state) if states else state
         if not viewer.is_owner:
@@ -482,6 +492,7 @@ def as_documents(
         document = Document(
             store, number, display, folder, file_type, title, hash_tags, date, bool(private & 3), state,
             reason, chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,
+            part, parts,
         )  # fmt: skip
         listed.append(document)
     return listed

@@ -194,7 +194,8 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
     """Yield the documents whose file changed or is gone since it was read. Documents of an attached index
     have no file here and are left out."""
     sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
-             JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed' AND d.file_hash <> ''"""
+             JOIN sources s ON s.id = d.source_id
+             WHERE d.state = 'indexed' AND d.file_hash <> '' AND d.part = ''"""
     for row in db.execute(sql):
         if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
             continue

@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 
 from rag_core.errors import StoreError
 from rag_core.store import checksums, properties, signs
+from rag_core.store.parts import STEP as _VERSION_13
 from rag_core.text import furniture
 
 APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
@@ -257,7 +258,7 @@ def _version_7(db: sqlite3.Connection) -> None:
     db.create_function("of_vector", 2, checksums.vector_crc, deterministic=True)
     db.execute("UPDATE embeddings SET crc32 = of_vector(hash, vector)")
     for (document_id,) in db.execute("SELECT id FROM documents").fetchall():
-        checksums.seal(db, document_id)
+        checksums.seal_file(db, document_id)
 
 
 # Furniture is found by its words alone, where nothing else holds them. What is all furniture has no row in
@@ -369,6 +370,7 @@ MIGRATIONS: tuple[Step, ...] = (
     _VERSION_10,
     _version_11,
     _VERSION_12,
+    _VERSION_13,
 )
 OLDEST = 6
 """The version that the first step makes; no older one was released."""
@@ -392,6 +394,8 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
 
 
 def _apply(db: sqlite3.Connection, number: int) -> None:
+    (has_foreign_keys,) = db.execute("PRAGMA foreign_keys").fetchone()
+    db.execute("PRAGMA foreign_keys = OFF")  # a step may make a table anew that others refer to
     db.execute("BEGIN IMMEDIATE")
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
@@ -402,6 +406,7 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
     finally:
         if db.in_transaction:  # it went wrong; a full disk has ended it already
             db.execute("ROLLBACK")
+        db.execute(f"PRAGMA foreign_keys = {has_foreign_keys:d}")
 
 
 def take_step(db: sqlite3.Connection, step: Step) -> None:

@@ -132,7 +132,7 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
     the embedder or were refused are left out. ``private``: whether private notes may leave the machine."""
     sql = f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
                      d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
-                     d.private, d.file_hash, d.size, d.encoding, d.metadata,
+                     d.private, d.file_hash, d.size, d.part, d.number, d.encoding, d.metadata,
                      (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
                          AS tag_list
               FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
@@ -173,7 +173,17 @@ _OF_CHUNK = (
     "chunk_index", "start", "end", "start_line", "end_line",
     "anchor_type", "anchor_ref", "split_part", "prefix", "headings", "kept",
 )  # fmt: skip
-_OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "size", "encoding")
+_OF_DOCUMENT = (
+    "part",
+    "number",
+    "file_type",
+    "title_from",
+    "date",
+    "date_from",
+    "file_hash",
+    "size",
+    "encoding",
+)
 
 
 def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:

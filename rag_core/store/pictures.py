@@ -39,7 +39,8 @@ def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
     if row is None:
         return None
     stat = FileStat(row["path"], row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
-    file = FileRecord(row["source_id"], row["display"], stat, row["scanned_ns"], row["file_hash"])
+    of_part = row["part"], row["number"], row["container"]
+    file = FileRecord(row["source_id"], row["display"], stat, row["scanned_ns"], row["file_hash"], *of_part)
     pages = int(json.loads(row["metadata"]).get("pages", 0))
     return Unread(row["id"], sources.by_id(db, row["source_id"]), file, row["pictures_left"], pages)
 

@@ -66,7 +66,7 @@ def _source(row: sqlite3.Row) -> Source:
 def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
     """The number of documents in each state, for each source: source id → state → number."""
     found: dict[int, dict[str, int]] = {}
-    for row in db.execute("SELECT source_id, state, count(*) FROM documents GROUP BY 1, 2"):
+    for row in db.execute("SELECT source_id, state, count(*) FROM documents WHERE part = '' GROUP BY 1, 2"):
         found.setdefault(row[0], {})[row[1]] = row[2]
     return found
 

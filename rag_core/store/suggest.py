@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Sequence
 
 from rag_core.store import find
+from rag_core.store.documents import ids
 from rag_core.text.words import name_key, well_formed
 from rag_core.types import Named, Viewer
 
 _BEHIND = chr(0x10FFFF)  # no name goes on with it
 _NAMES_A_DOCUMENT = 8  # its title, its aliases, each tail of its path
 _NEWEST = 200  # of these some hold no text
-_COLUMNS = "d.display, d.title, d.date"
+_COLUMNS = "d.display || iif(d.part = '', '', '#' || d.part), d.title, d.date"
 
 
 def _readable(viewer: Viewer) -> str:
@@ -41,12 +42,12 @@ def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, in
 
 
 def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> list[tuple[int, Named]]:
-    """The ``limit`` documents whose files changed last, newest first, each with the time of the change in
+    """The ``limit`` files that changed last, newest first, each with the time of the change in
     nanoseconds."""
     # First the newest, then what can be read of them: to look at every document takes three times as long.
     sql = f"""SELECT d.mtime_ns, {_COLUMNS} FROM documents d
               WHERE d.id IN (
-                  SELECT d.id FROM documents d WHERE {find.visible(viewer).sql}
+                  SELECT d.id FROM documents d WHERE d.part = '' AND {find.visible(viewer).sql}
                   ORDER BY d.mtime_ns DESC LIMIT {_NEWEST})
               AND {_readable(viewer)} ORDER BY d.mtime_ns DESC LIMIT ?"""
     return [(row[0], Named(store, *row[1:])) for row in db.execute(sql, (limit,))]
@@ -55,5 +56,6 @@ def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> l
 def of_paths(db: sqlite3.Connection, store: str, paths: Sequence[str], viewer: Viewer) -> dict[str, Named]:
     """The documents at ``paths``, by path. Paths without a document are left out."""
     sql = f"""SELECT {_COLUMNS} FROM documents d
-              WHERE d.display IN (SELECT value FROM json_each(?)) AND {_readable(viewer)}"""
-    return {row[0]: Named(store, *row) for row in db.execute(sql, (json.dumps(list(paths)),))}
+              WHERE d.id IN (SELECT value FROM json_each(?)) AND {_readable(viewer)}"""
+    known = [number for path in paths for number in ids(db, path)]
+    return {row[0]: Named(store, *row) for row in db.execute(sql, (json.dumps(known),))}

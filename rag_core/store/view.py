@@ -12,7 +12,9 @@ from rag_core.extract.filetypes import date_of_name
 from rag_core.store import find
 from rag_core.store.documents import best_target, ids
 from rag_core.text.words import well_formed
-from rag_core.types import NAME, DocumentLink, DocumentView, Neighbour, Viewer
+from rag_core.types import NAME, Document, DocumentLink, DocumentView, FilePart, Neighbour, Viewer
+
+_MOST_PARTS = 200  # of a file that are listed
 
 
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
@@ -28,18 +30,23 @@ def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
     """Return the document shown as ``path``, None if ``viewer`` may not see it. The chunk ``key`` is
-    marked; of documents with equal paths, the one with this chunk is returned."""
+    marked; of documents with equal paths, and of the parts of a file, the one with this chunk is returned."""
     named = find.documents(db, store, viewer, ids(db, path))
-    holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (well_formed(key),)).fetchone()
+    sql = """SELECT d.id FROM chunks c JOIN documents d ON d.id = c.document_id
+             WHERE c.key = ? AND ? IN (d.display, d.display || '#' || d.part)"""
+    holder = db.execute(sql, (well_formed(key), well_formed(path))).fetchone()
+    if holder:
+        named = find.documents(db, store, viewer, [holder[0]]) or named
     if not named:
         return None
-    found = next((each for each in named if holder and each.id == holder[0]), named[0])
+    found = named[0]
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
     sql = """SELECT *, ? AS file_type FROM chunks WHERE document_id = ? AND anchor_type <> ?
              ORDER BY chunk_index"""
     rows = db.execute(sql, (found.file_type, found.id, NAME))
     links_out, links_in = _links(db, found.id, viewer)
+    newer, older = _beside(db, found, viewer)
     return DocumentView(
         document=found,
         chunks=tuple(neighbours(rows.fetchall(), key)),
@@ -49,7 +56,39 @@ def document(
         warnings=tuple(json.loads(row["warnings"])),
         is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
         properties=frontmatter.properties(metadata),
+        parts=_held(db, found, viewer),
+        newer=newer,
+        older=older,
     )
+
+
+_PART = "SELECT d.display || '#' || d.part, d.title, d.date FROM documents d"
+_NEWEST_FIRST = "ORDER BY d.mtime_ns DESC, d.number DESC"
+
+
+def _held(db: sqlite3.Connection, file: Document, viewer: Viewer) -> tuple[FilePart, ...]:
+    """The newest documents that a file holds."""
+    if not file.parts:
+        return ()
+    sql = f"{_PART} WHERE d.container = ? AND {find.visible(viewer).sql} {_NEWEST_FIRST} LIMIT {_MOST_PARTS}"
+    return tuple(FilePart(*row) for row in db.execute(sql, (file.id,)))
+
+
+def _beside(
+    db: sqlite3.Connection, document: Document, viewer: Viewer
+) -> tuple[FilePart | None, FilePart | None]:
+    """The parts of its file that were written next after a document and last before it."""
+    if not document.part:
+        return None, None
+    of_file = f"{_PART} JOIN documents here ON here.id = ? AND here.container = d.container"
+    later = "(d.mtime_ns, d.number) {} (here.mtime_ns, here.number)"
+    found: list[FilePart | None] = []
+    for sign, order in ((">", ""), ("<", "DESC")):
+        sql = f"""{of_file} WHERE {later.format(sign)} AND {find.visible(viewer).sql}
+                  ORDER BY d.mtime_ns {order}, d.number {order} LIMIT 1"""
+        row = db.execute(sql, (document.id,)).fetchone()
+        found.append(FilePart(*row) if row else None)
+    return found[0], found[1]
 
 
 _AS_STORED = ("key", "start", "start_line", "end_line", "split_part")

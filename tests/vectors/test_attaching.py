@@ -16,6 +16,7 @@ from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
 from rag_core.vectors.qdrant import QdrantOptions
 from tests.conftest import index
+from tests.support.mailboxes import mailbox, message
 from tests.support.standin import nobody
 from tests.support.stored import store_of
 from tests.vectors.s3vectors import Server
@@ -235,3 +236,17 @@ def test_records_that_are_not_ours_make_no_store(zoo: Library, second: Library, 
     with pytest.raises(VectorError, match="vector index"):
         second.placement.attach(OWNER, ADDRESS, "zoo")
     assert second.stores.names(OWNER) == []
+
+
+def test_the_messages_of_a_mailbox_are_documents_there_too(
+    zoo: Library, second: Library, notes: Path
+) -> None:
+    roof, lunch = message("Roof", "Slates.", 2, "r@x.org"), message("Lunch", "Dumplings.", 9, "l@x.org")
+    (notes / "a.mbox").write_text(mailbox(roof, lunch))
+    index(zoo, "zoo")
+    second.placement.attach(OWNER, ADDRESS)
+    assert about(second) == about(zoo)
+    [hit] = second.search(OWNER, "dumplings", mode="lexical").hits
+    assert (hit.document.address, hit.document.date) == ("a.mbox#l@x.org", "2026-03-09")
+    listed = {file.path: file.parts for file in second.documents.all(OWNER, "zoo")}
+    assert listed["a.mbox"] == 2

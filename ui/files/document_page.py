@@ -96,7 +96,7 @@ def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
 
 def _similar(viewer: Viewer, file: Document) -> list[Similar]:
     """Return documents with similar text that are not linked with this one."""
-    found = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
+    found = library().searching.similar(viewer, file.store, file.address, limit=_SIMILAR)
     return [document for document in found if document.relevant and not document.is_linked]
 
 
@@ -134,7 +134,7 @@ def _show_text(
     lines = (marked.start_line, marked.end_line) if marked else None
     has_lines = bool(view.chunks) and all(chunk.anchor is None for chunk in view.chunks)
     if has_lines and (file.file_type == "markdown" or file.file_type in TYPES):
-        text = _text(viewer, file.store, file.path, library().stores.generations(viewer, [file.store]))
+        text = _text(viewer, file.store, file.address, library().stores.generations(viewer, [file.store]))
         if len(text) <= MOST_RENDERED:
             leads = {link.target: link.path for link in view.links_out if link.path is not None}
             place = NotePlace(

@@ -15,7 +15,7 @@ import streamlit as st
 from rag_core.config import Settings, load
 from rag_core.text import tags
 from rag_core.types import Document, FileState, Viewer
-from rag_core.wording import CHANGED_IN_LISTS
+from rag_core.wording import CHANGED_IN_LISTS, plural
 from ui.files.file_filters import FileFilters, current_filters, go
 from ui.frame.deps import library, store_infos
 from ui.frame.hits import in_one_line
@@ -133,7 +133,7 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
         "Date": [document.date[:10] for document in found],
         "State": [document.state for document in found],
         "Reason": [document.reason for document in found],
-        "Title": [in_one_line(passages.own_title(document)) for document in found],
+        "Title": [_title(document) for document in found],
         "Type": [document.file_type for document in found],
         "Passages": [document.chunks for document in found],
         "Size": [document.size / 1000 for document in found],
@@ -144,6 +144,13 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
         _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
     }
     return pd.DataFrame({name: each for name, each in columns.items() if of_disk or name not in _OF_DISK})
+
+
+def _title(document: Document) -> str:
+    """Return the title of a file, for one that holds many documents their number."""
+    if document.parts:
+        return plural(document.parts, "document")
+    return in_one_line(passages.own_title(document))
 
 
 def _folded(text: str) -> str:

@@ -92,7 +92,10 @@ def breadcrumb(file: Document) -> str:
     for depth, part in enumerate(folder.split("/") if folder else (), 1):
         below = "/".join(folder.split("/")[:depth])
         parts.append(anchor({"store": file.store, "folder": below}, in_one_line(part)))
-    trail = ' <span aria-hidden="true">›</span> '.join([*parts, html.escape(in_one_line(name))])
+    last = html.escape(in_one_line(name))
+    if file.part:
+        last = anchor(document_parameters(file.store, file.path), in_one_line(name))
+    trail = ' <span aria-hidden="true">›</span> '.join([*parts, last])
     return f'<nav class="cp cp-crumbs" aria-label="Folder">{trail}</nav>'
 
 
@@ -114,16 +117,45 @@ def facts_line(view: DocumentView) -> str:
 
 def beside(view: DocumentView, headings: Sequence[NoteHeading], origin: SearchOrigin) -> str:
     """Return the column next to the text: the document's contents, and the links from it and to it."""
-    parts = [_contents(headings)]
+    parts = [_contents(headings), _neighbours(view, origin), _held(view)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
+
+
+def _neighbours(view: DocumentView, origin: SearchOrigin) -> str:
+    """Return links from a part of a file to its file, and to the parts before and after it."""
+    file = view.document
+    if not file.part:
+        return ""
+    leads = [(document_parameters(file.store, file.path), f"All of {file_name(file.path)}")]
+    for name, other in (("Newer", view.newer), ("Older", view.older)):
+        if other:
+            parameters = document_parameters(file.store, other.address, search=origin.search)
+            leads.append((parameters, f"{name}: {in_one_line(other.title)}"))
+    items = "".join(f"<li>{anchor(parameters, name)}</li>" for parameters, name in leads)
+    return f"<h2>In this file</h2><ul>{items}</ul>"
+
+
+def _held(view: DocumentView) -> str:
+    """Return the documents that a file holds, as links; of many only the newest."""
+    if not view.parts:
+        return ""
+    items = ""
+    for part in view.parts:
+        link = anchor(document_parameters(view.document.store, part.address), in_one_line(part.title))
+        items += f'<li>{link} <span class="cp-quiet">{html.escape(part.date[:10])}</span></li>'
+    more = view.document.parts - len(view.parts)
+    rest = f'<p class="cp-quiet">And {plural(more, "older one")}: search for them.</p>' if more > 0 else ""
+    return f"<h2>{plural(view.document.parts, 'document')} in this file</h2><ul>{items}</ul>{rest}"
 
 
 def similar(found: Sequence[Similar], origin: SearchOrigin) -> str:
     """Return the documents that are similar in meaning, as links to their most similar passages."""
     items = ""
     for each in found:
-        leads = document_parameters(each.document.store, each.document.path, each.key, search=origin.search)
+        leads = document_parameters(
+            each.document.store, each.document.address, each.key, search=origin.search
+        )
         name = in_one_line(each.document.title) or file_name(each.document.path)
         items += f"<li>{anchor(leads, name)}</li>"
     return f'<nav class="cp cp-beside-text" aria-label="Similar"><h2>Similar</h2><ul>{items}</ul></nav>'
@@ -209,7 +241,7 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: S
     """Return one page, slide, row or other part, which may have more passages than those in ``chunks``."""
     label = ""
     if named:
-        own = document_parameters(document.store, document.path, chunks[0].key, search=origin.search)
+        own = document_parameters(document.store, document.address, chunks[0].key, search=origin.search)
         inside = named.removeprefix(f"{chunks[0].heading_path[0]} › ") if chunks[0].heading_path else named
         label = f'<p class="cp-where">{anchor(own, inside[:1].upper() + inside[1:])}</p>'
     if document.file_type == "slides":
@@ -307,7 +339,7 @@ def turning(view: DocumentView, start: int, end: int, most: int, origin: SearchO
     def link(first: int, name: str) -> str:
         document = view.document
         return anchor(
-            document_parameters(document.store, document.path, first=first, search=origin.search), name
+            document_parameters(document.store, document.address, first=first, search=origin.search), name
         )
 
     before = link(max(1, start + 1 - most), "Earlier passages") if start else ""

@@ -373,7 +373,7 @@ def _words(text: str) -> str:
 
 
 def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
-    href = link(document_parameters(hit.store, hit.document.path, hit.key, search=search))
+    href = link(document_parameters(hit.store, hit.document.address, hit.key, search=search))
     return Passage(href, where(hit), _text(viewer, hit))
 
 

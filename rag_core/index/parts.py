@@ -1,0 +1,131 @@
+"""Reading a file that holds many documents: each part becomes a document, and only those that are new or
+changed are read.
+
+The row of the file is written last. A run that is killed before leaves the parts that it has stored, and the
+next one reads the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from rag_core.errors import NotText, RagError
+from rag_core.extract import Workers, file_type, is_current
+from rag_core.extract.containers import Part
+from rag_core.extract.filetypes import title_of_name
+from rag_core.store import Store, parts
+from rag_core.store import documents as write
+from rag_core.store.documents import FileRecord
+from rag_core.types import Extracted, FileResult
+from rag_core.wording import plural
+
+_ROWS_A_WRITE = 500
+
+PartReader = Callable[[FileRecord, Part], Extracted | RagError]
+"""Reads a part of a file. Safe in any thread."""
+PartWriter = Callable[[FileRecord, Extracted], FileResult | None]
+"""Stores a part that was read; None if the owner has excluded the file meanwhile."""
+
+
+@dataclass
+class PartsReading:
+    """Brings the parts of one file up to date."""
+
+    store: Store
+    workers: Workers
+    file: FileRecord
+    read: PartReader
+    put: PartWriter
+    put_failure: Callable[[FileRecord, RagError], object]
+    look: Callable[[str], None]
+    """Called between parts with what is read, for people; may raise to stop."""
+    embed_one: Callable[[], bool]
+    """Embeds a text while a part is read; returns False if there is none."""
+    force: bool = False
+    """Whether parts that did not change are read again, too."""
+    passages: tuple[int, int] = (0, 0)
+    """Passages that are new, and those that were left out because they repeat another one of their part."""
+    _unread: list[int] = field(default_factory=list)
+    _is_left_out: bool = False
+
+    def run(self, found: Sequence[Part], container: int) -> bool:
+        """Store the parts ``found`` of the file with the id ``container``. Returns False if the owner has
+        excluded the file meanwhile."""
+        with self.store.read() as db:
+            stored = parts.stored_parts(db, container)
+        unread = [part for part in found if self.force or not self._is_as_stored(part, stored)]
+        renumbered = {
+            stored[part.name].id: part.number
+            for part in found
+            if part.name in stored and stored[part.name].number != part.number
+        }
+        names = {part.name for part in found}
+        gone = [known.id for name, known in stored.items() if name not in names]
+        for start in range(0, len(gone), _ROWS_A_WRITE):
+            with self.store.write() as db:
+                for document_id in gone[start : start + _ROWS_A_WRITE]:
+                    write.remove_document(db, document_id)
+        if renumbered:
+            with self.store.write() as db:
+                parts.number_parts(db, renumbered)
+        self._read_all(unread, container)
+        return not self._is_left_out
+
+    def _is_as_stored(self, part: Part, stored: dict[str, parts.StoredPart]) -> bool:
+        known = stored.get(part.name)
+        if known is None or known.file_hash != part.data_hash or known.state == "failed":
+            return False
+        return is_current(known.extractor, PurePosixPath(self.file.display))
+
+    def _read_all(self, unread: Sequence[Part], container: int) -> None:
+        with closing(self.workers.ahead(unread, self._read_one, lambda _: True)) as begun:
+            for number, (part, future) in enumerate(begun, 1):
+                self.look(f"{self.file.display} ({number:,} of {len(unread):,})")
+                assert future is not None  # noqa: S101 - all are begun early
+                while not future.done() and self.embed_one():
+                    pass
+                if not self._is_left_out:
+                    self._store(self._record(part, container), future.result())
+
+    def _read_one(self, part: Part) -> Extracted | RagError:
+        if self._is_left_out:
+            return NotText("The file is excluded.", "Take it back to search it.")
+        return self.read(self.file, part)
+
+    def _record(self, part: Part, container: int) -> FileRecord:
+        """The row of a part: the path of the file, but its own size and time."""
+        time_ns = self.file.stat.mtime_ns if part.time_ns is None else part.time_ns
+        stat = self.file.stat._replace(size=part.size, mtime_ns=time_ns, ctime_ns=0, inode=0)
+        record = replace(self.file, stat=stat, file_hash=part.data_hash)
+        return replace(record, part=part.name, number=part.number, container=container)
+
+    def _store(self, record: FileRecord, doc: Extracted | RagError) -> None:
+        if isinstance(doc, RagError):
+            self._unread.append(record.number)
+            self.put_failure(record, doc)
+            return
+        result = self.put(record, doc)
+        if result is None:
+            self._is_left_out = True
+            return
+        new, left = self.passages
+        self.passages = new + result.chunks_added, left + result.chunks_skipped
+
+    def document(self) -> Extracted:
+        """What the row of the file says: no text, and what cannot be read."""
+        return row_of_file(PurePosixPath(self.file.display), warnings=tuple(self._warnings()))
+
+    def _warnings(self) -> Iterator[str]:
+        if self._unread:
+            number = min(self._unread)
+            yield f"{plural(len(self._unread), 'message')} cannot be read, such as number {number:,}."
+
+
+def row_of_file(path: PurePosixPath, **more: Any) -> Extracted:
+    """The document that stands for a file of many: it has no text."""
+    title = title_of_name(path)
+    return Extracted("", file_type(path), "", title, "file name", (), **more)
