@@ -6,7 +6,7 @@ _OWN_PARTS = frozenset(
     {"page", "slide", "row", "chapter", "cell", "message", "picture", "event", "contact"}
 )  # anchor types
 _MADE_TEXT = frozenset(
-    "pdf word slides sheet ebook mail notebook picture archive html calendar contacts".split()
+    "pdf word slides sheet ebook evernote mail notebook picture archive html calendar contacts".split()
 )  # file types
 
 

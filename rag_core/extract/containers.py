@@ -10,9 +10,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import PurePosixPath
 
-from rag_core.extract import binary, mailbox
+from rag_core.extract import binary, evernote, mailbox
 
 _HASH_DIGITS = 32
 _NS = 1_000_000_000
@@ -67,10 +68,31 @@ def _messages(data: bytes) -> Iterator[Part]:
 
         digest = hashlib.sha256(raw()).hexdigest()
         name = mailbox.id_of(data, message) or digest[:_HASH_DIGITS]
-        seconds = (message.sent - mailbox.EPOCH).total_seconds()
-        time_ns = int(seconds) * _NS if 0 < seconds < _LATEST_S else None
+        time_ns = _nanoseconds(message.sent)
         yield Part(name, message.number, raw, digest, message.end - message.start, time_ns)
 
 
-_FORMATS: dict[str, tuple[str, Callable[[bytes], Iterator[Part]]]] = {".mbox": (".eml", _messages)}
+def _notes(data: bytes) -> Iterator[Part]:
+    found: list[Part] = []
+    for number, (start, end) in enumerate(evernote.spans(data), 1):
+
+        def raw(start: int = start, end: int = end) -> bytes:
+            return data[start:end]
+
+        digest = hashlib.sha256(raw()).hexdigest()
+        created, title = evernote.made(raw())
+        name = f"{created}-{hashlib.sha256(title).hexdigest()[:8]}" if created else digest[:_HASH_DIGITS]
+        found.append(Part(name, number, raw, digest, end - start, _nanoseconds(evernote.time_of(created))))
+    yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
+
+
+def _nanoseconds(time: datetime | None) -> int | None:
+    seconds = (time - mailbox.EPOCH).total_seconds() if time else 0
+    return int(seconds) * _NS if 0 < seconds < _LATEST_S else None
+
+
+_FORMATS: dict[str, tuple[str, Callable[[bytes], Iterator[Part]]]] = {
+    ".mbox": (".eml", _messages),
+    ".enex": (".enex", _notes),
+}
 """Lower-case suffix → the suffix of a part, and what finds the parts."""

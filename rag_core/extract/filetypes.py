@@ -89,6 +89,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "sheet": ".xlsx .xlsm .xlsb .xls .ods",
     "ebook": ".epub",
     "mail": ".eml .emlx .mbox",
+    "evernote": ".enex",
     "notebook": ".ipynb",
     "picture": ".png .jpg .jpeg .webp .gif .tif .tiff .bmp .heic .heif",
     "archive": ".zip",
@@ -116,8 +117,8 @@ TYPE_BY_NAME: dict[str, str] = {
 """Lower-case file name → file type, for names that say more than their suffix."""
 
 WRITTEN_TYPES = frozenset(
-    "asciidoc bibtex calendar contacts ebook html latex mail markdown notebook org pdf picture rst sheet"
-    " slides subtitles text word".split()
+    "asciidoc bibtex calendar contacts ebook evernote html latex mail markdown notebook org pdf picture rst"
+    " sheet slides subtitles text word".split()
 )
 """The file types of what people write for people."""
 
@@ -145,7 +146,7 @@ _JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
 
 
 _MODULE_BY_TYPE = {
-    **{name: name for name in ("pdf", "word", "slides", "mail", "notebook", "archive")},
+    **{name: name for name in ("pdf", "word", "slides", "mail", "evernote", "notebook", "archive")},
     "sheet": "sheets",
     "calendar": "calendars",
     "contacts": "contacts",

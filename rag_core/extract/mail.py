@@ -89,8 +89,7 @@ def _add_message(
         try:
             unread += _add_attachment(builder, attachment, depth, above)
         except Exception as error:  # whatever its parser raises, the mail is read
-            builder.begin("attachment", attachment.name, *above)
-            builder.add(attachment.name)
+            readers.add_name(builder, attachment.name, above)
             if not isinstance(error, NotText):
                 unread.append(f"The attachment {attachment.name!r} cannot be read.")
     return unread
@@ -110,14 +109,7 @@ def _add_attachment(
             return _add_message(builder, inner, depth + 1, (*above, subject))
         builder.add(subject)
         return [f"The message {subject!r} is in too many others and is not read."]
-    found = readers.read(bytes_of(part), PurePosixPath(name))
-    builder.private = builder.private or found.private
-    for segment in found.segments:
-        place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
-        headings = (*above, name, *segment.heading_path)
-        builder.begin("attachment", " › ".join(filter(None, (name, place))), *headings)
-        builder.add(found.text[segment.start : segment.end])
-    return list(found.warnings)
+    return readers.add(builder, bytes_of(part), PurePosixPath(name), above)
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads what is attached to a mail: with the module of its format, or as text. In the worker process."""
+"""Reads attachments: with the module of their format, or as text. In the worker process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 
 from rag_core.extract import plain
+from rag_core.extract.building import Builder
 from rag_core.extract.filetypes import READER_MODULES
 from rag_core.extract.unpacking import refuse_bomb
 from rag_core.types import Extracted
@@ -19,3 +20,22 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     refuse_bomb(data, path)
     found: Extracted = import_module(f"rag_core.extract.{module}").read(data, path)
     return found
+
+
+def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ...]) -> list[str]:
+    """Add an attachment to a document below the headings ``above``, as its own reader reads it. Returns what
+    could not be read in it. Raises as `read`."""
+    found = read(data, path)
+    builder.private = builder.private or found.private
+    for segment in found.segments:
+        place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
+        headings = (*above, str(path), *segment.heading_path)
+        builder.begin("attachment", " › ".join(filter(None, (str(path), place))), *headings)
+        builder.add(found.text[segment.start : segment.end])
+    return list(found.warnings)
+
+
+def add_name(builder: Builder, name: str, above: tuple[str, ...]) -> None:
+    """Add an attachment that cannot be read by its name alone."""
+    builder.begin("attachment", name, *above)
+    builder.add(name)

@@ -255,8 +255,9 @@ class Reading:
         RagError if it cannot be read."""
         path = PurePosixPath(file.display)
         found = parts_of(data, path)
-        if not found and isinstance(doc := self._document(file, data, path, 0), RagError):
-            raise doc
+        whole = None if found else self._document(file, data, path, 0)
+        if isinstance(whole, RagError):
+            raise whole
         with self.store.read() as db:
             row = parts.file_row(db, file.source_id, file.stat.path)
         if row is None:  # its folder was removed, or it was excluded
@@ -274,7 +275,7 @@ class Reading:
         )
         if not reading.run(found, row.id):
             return None
-        return self.put(file, reading.document(), (), outcome, started, reading.passages)
+        return self.put(file, whole or reading.document(), (), outcome, started, reading.passages)
 
     def _look_at_part(self, shown: str) -> None:
         self.look()

@@ -24,7 +24,7 @@ Piece = tuple[str, bool]
 """A text, and whether it is one of the words searched for."""
 
 _PROSE = frozenset(
-    "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
+    "markdown text rst html org asciidoc pdf word slides sheet ebook evernote mail picture archive".split()
 )
 _ENDS = ".!?:;,…。！？："
 _COLUMN = 30

@@ -21,7 +21,9 @@ from hashlib import blake2b
 from rag_core.text.mail_history import history
 from rag_core.text.numbers import Span
 
-FILE_TYPES = frozenset(("markdown", "html", "text", "rst", "org", "asciidoc", "mail", "pdf", "word", "ebook"))
+FILE_TYPES = frozenset(
+    ("markdown", "html", "text", "rst", "org", "asciidoc", "mail", "pdf", "word", "ebook", "evernote")
+)
 """Types whose lines are compared; code and data repeat lines that mean something."""
 
 LEAST, SHARE = 20, 0.02

@@ -154,6 +154,7 @@ SAID = {
     "note.rtf": "is damaged or not an RTF.",
     "note.eml": "is damaged or not an EML.",
     "all.mbox": "is damaged or not an MBOX.",
+    "notes.enex": "is damaged or not an ENEX.",
     "tea.ipynb": "is damaged or not an IPYNB.",
     "files.zip": "is damaged or not a ZIP.",
     "photo.png": "is damaged or not a PNG.",
@@ -163,7 +164,7 @@ SAID = {
     "photo.tiff": "is damaged or not a TIFF.",
     "photo.heic": "is damaged or not an HEIC.",
 }
-LENIENT = {"note.rtf", "note.eml", "all.mbox"}
+LENIENT = {"note.rtf", "note.eml", "all.mbox", "notes.enex"}
 """Formats of which a part can be read, and of which text is a part."""
 
 

@@ -41,6 +41,7 @@ SAMPLES: dict[str, tuple[bytes, str, str]] = {
     "note.eml": (made.mail("Tea", PHRASE), "message", ""),
     "html.eml": (made.mail("Tea", "", f"<p>{PHRASE}"), "message", ""),
     "all.mbox": (made.mbox(made.mail("Hello", "Hi"), made.mail("Tea", PHRASE)), "message", "2 Tea"),
+    "notes.enex": (made.enex(("Hello", "Hi"), ("Tea", PHRASE)), "heading", "Tea"),
     "note.rtf": (made.rtf(PHRASE), "text", ""),
     "tea.ipynb": (made.notebook(("markdown", "# Tea"), ("code", "x"), printed=PHRASE), "cell", "2"),
     "files.zip": (made.zipped({f"{PHRASE}.txt": ""}), "text", ""),

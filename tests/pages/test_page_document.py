@@ -12,9 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER, DocumentView
 from tests.conftest import index
-from tests.pages.files_page import done, idle, open_page, page_links, said
+from tests.pages.files_page import done, idle, open_page, page_links, said, table
 from tests.pages.visiting import GUEST, HOSTILE, drawn, has_key, markup, press
 from tests.support.documents_made import pptx
+from tests.support.mailboxes import mailbox, message
 from tests.support.stored import long_note
 from tests.support.trees import write
 from ui.frame.deps import library
@@ -83,6 +84,40 @@ def test_a_slide_is_one_block_with_its_title_once(notes: Path) -> None:
     assert first.count("Kettles") == first.count("<h2>Kettles</h2>") == 1
     assert "<tr><td>Iron</td><td>Steel</td></tr><tr><td>old</td><td>&lt;b&gt;new&lt;/b&gt;</td></tr>" in first
     assert "<h2>Pots</h2><p>Clay</p>" in second
+
+
+@pytest.fixture
+def mail(notes: Path) -> None:
+    """A mailbox of three messages."""
+    days = (("roof", 2), ("boat", 5), ("lunch", 9))
+    written = [message(f"The {name}", f"About the {name}.", day, f"{name}@x.org") for name, day in days]
+    (notes / "all.mbox").write_text(mailbox(*written))
+    index(library(), "notes", notes)
+
+
+def test_the_page_of_a_message_leads_to_its_mailbox_and_to_the_messages_beside_it(mail: None) -> None:
+    page = open_page(store="notes", path="all.mbox#boat@x.org")
+    assert page.title[0].value == "The boat"
+    assert "About the boat." in said(page)
+    assert "About the roof." not in said(page)
+    assert {name: asked["path"] for name, asked in anchors(markup(page)).items()} == {
+        "all.mbox": "all.mbox",
+        "All of all.mbox": "all.mbox",
+        "Newer: The lunch": "all.mbox#lunch@x.org",
+        "Older: The roof": "all.mbox#roof@x.org",
+    }
+
+
+def test_a_link_to_a_passage_of_a_mailbox_shows_its_message(mail: None) -> None:
+    page = open_page(store="notes", path="all.mbox", passage=key_of("all.mbox#roof@x.org"))
+    assert page.title[0].value == "The roof"
+
+
+def test_the_page_of_a_mailbox_lists_its_messages_the_newest_first(mail: None) -> None:
+    links = anchors(markup(open_page(store="notes", path="all.mbox")))
+    assert [*links] == ["The lunch", "The boat", "The roof"]
+    files = open_page(store="notes")
+    assert [*table(files)["Title"]] == ["3 documents"]
 
 
 def article(page: AppTest) -> str:

@@ -355,6 +355,16 @@ def mbox(*messages: bytes) -> bytes:
     return b"".join(b"From ada@example.org Sat Feb  3 10:00:00 2024\n" + each + b"\n" for each in messages)
 
 
+def enex(*notes: tuple[str, str]) -> bytes:
+    """An export of Evernote with notes: (title, text)."""
+    made = "".join(
+        f"<note><title>{title}</title><content><![CDATA[<en-note><div>{text}</div></en-note>]]></content>"
+        "<created>20240203T100000Z</created><tag>tea</tag></note>"
+        for title, text in notes
+    )
+    return f'<?xml version="1.0"?><en-export>{made}</en-export>'.encode()
+
+
 def rtf(text: str) -> bytes:
     return rb"{\rtf1\ansi " + text.encode("ascii") + rb"\par}"
 

@@ -1,0 +1,130 @@
+"""Exports of Evernote (ENEX) → the text of each note under its title, its tags and attachments."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from mimetypes import guess_extension
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from rag_core.errors import NotText
+from rag_core.extract import binary, readers, webpage
+from rag_core.extract.building import Builder, damaged, one_line
+from rag_core.types import Extracted
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_NOTE = re.compile(rb"<note[\s>]")
+_END = b"</note>"
+_FIELD = rb"<%s>([^<]{1,500})</%s>"
+_CREATED, _TITLE = (re.compile(_FIELD % (name, name)) for name in (b"created", b"title"))
+_HEAD = 5000  # bytes of a note in which its title stands
+_BOX = re.compile(r"<en-todo\b([^<>]*)>(?:\s*</en-todo>)?")
+_MEDIA = re.compile(r"</?en-media\b[^<>]*>")
+_DAY = "%Y%m%dT%H%M%SZ"
+_CRYPT_START, _CRYPT_END = "<en-crypt", "</en-crypt>"
+_ENCRYPTED = "A part of the note {!r} is encrypted in Evernote and is not read."
+
+
+def spans(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each note of an export is."""
+    end = 0
+    while begin := _NOTE.search(data, end):
+        end = data.find(_END, begin.start())
+        end = len(data) if end < 0 else end + len(_END)
+        yield begin.start(), end
+
+
+def made(note: bytes) -> tuple[str, bytes]:
+    """When a note was made, as it is written (``20240301T101500Z``, '' if it is not), and its title."""
+    title, created = _TITLE.search(note[:_HEAD]), _CREATED.search(note)
+    written = created[1].decode("ascii", "replace").strip() if created else ""
+    return written if time_of(written) else "", title[1] if title else b""
+
+
+def time_of(written: str) -> datetime | None:
+    """A time as exports write it (``20240301T101500Z``); None for another text."""
+    with suppress(ValueError):
+        return datetime.strptime(written, _DAY).replace(tzinfo=UTC)
+    return None
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The notes in ``data``: of a single one its title, day and tags are those of the document."""
+    notes = [_parsed(data[start:end]) for start, end in spans(data)]
+    if binary.signature(data) or not notes:
+        raise damaged(path, data)
+    builder, warnings = Builder(), list[str]()
+    for note in notes:
+        title = one_line(note.findtext("title") or "")
+        if len(notes) > 1:
+            builder.begin("heading", title, title)
+        warnings += _add_note(builder, note, title)
+    if len(notes) > 1:
+        return builder.document("evernote", path.name, warnings=warnings)
+    author = one_line(notes[0].findtext("note-attributes/author") or "")
+    return builder.document(
+        "evernote",
+        path.name,
+        notes[0].findtext("title") or "",
+        warnings=warnings,
+        tags=tuple(filter(None, (one_line(tag.text or "") for tag in notes[0].iter("tag")))),
+        date=_day(notes[0]),
+        metadata={"author": author} if author else {},
+    )
+
+
+def _parsed(note: bytes) -> _Element:
+    """A note as XML. Nothing is fetched, and no entity is expanded."""
+    from lxml import etree  # only now: it is slow to import
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True)
+    root = etree.fromstring(note, parser)
+    return etree.Element("note") if root is None else root
+
+
+def _day(note: _Element) -> str | None:
+    times = (time_of((note.findtext(name) or "").strip()) for name in ("created", "updated"))
+    return next((time.date().isoformat() for time in times if time), None)
+
+
+def _add_note(builder: Builder, note: _Element, title: str) -> list[str]:
+    """Add the text of a note, the page that it was clipped from, and its attachments. Returns what could not
+    be read."""
+    builder.add(title)
+    markup, is_encrypted = _readable(note.findtext("content") or "")
+    webpage.visible_page(markup).add_to(builder)
+    builder.add(note.findtext("note-attributes/source-url") or "")
+    unread = [_ENCRYPTED.format(title)] if is_encrypted else []
+    for number, resource in enumerate(note.iter("resource"), 1):
+        unread += _add_resource(builder, resource, number, title)
+    return unread
+
+
+def _readable(markup: str) -> tuple[str, bool]:
+    """The markup of a note for a reader of web pages, and whether it held something encrypted."""
+    pieces = markup.split(_CRYPT_START)
+    shown = pieces[0] + "".join(piece.partition(_CRYPT_END)[2] for piece in pieces[1:])
+    shown = _BOX.sub(lambda box: "[x] " if 'checked="true"' in box[1] else "[ ] ", shown)
+    return _MEDIA.sub(" ", shown), len(pieces) > 1
+
+
+def _add_resource(builder: Builder, resource: _Element, number: int, title: str) -> list[str]:
+    """Add an attachment as its own reader reads it. Returns what could not be read."""
+    kind = (resource.findtext("mime") or "").strip().lower()
+    name = one_line(resource.findtext("resource-attributes/file-name") or "")
+    name = name or f"Attachment {number}{guess_extension(kind) or ''}"
+    try:
+        data = base64.b64decode(resource.findtext("data") or "")
+        return readers.add(builder, data, PurePosixPath(name), (title,) if title else ())
+    except NotText:
+        readers.add_name(builder, name, (title,) if title else ())
+        return []
+    except Exception:  # whatever its parser raises, the note is read
+        readers.add_name(builder, name, (title,) if title else ())
+        return [f"The attachment {name!r} cannot be read."]
