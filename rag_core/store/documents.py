@@ -107,9 +107,8 @@ def put_document(
     )
     ids = frontmatter.ids_in(doc.metadata)
     aliases = (*doc.aliases, *ids) if doc.file_type == "org" else doc.aliases  # links of Org name ids
-    _put_names(db, document_id, file.display, doc.file_type, (doc.title, *ids), aliases)
-    titles = (doc.title, *frontmatter.ids_in(doc.metadata))
-    _put_names(db, document_id, "" if file.part else file.display, doc.file_type, titles, doc.aliases)
+    path = "" if file.part else file.display
+    _put_names(db, document_id, path, doc.file_type, (doc.title, *ids), aliases)
     for link in doc.links:
         key = link_key(file.display, link.target)
         values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
