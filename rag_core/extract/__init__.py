@@ -11,6 +11,7 @@ from contextlib import closing, nullcontext
 from pathlib import PurePosixPath
 
 from rag_core.extract import binary, ocr, plain
+from rag_core.extract.content import named_by_content, under_its_name, with_its_name
 from rag_core.extract.filetypes import (
     EXTRACTOR_VERSION,
     Extractor,
@@ -38,9 +39,12 @@ __all__ = [
     "file_type",
     "hardly_text",
     "is_current",
+    "named_by_content",
     "reader_in_worker",
     "reader_of",
     "type_of_suffix",
+    "under_its_name",
+    "with_its_name",
 ]
 
 
@@ -55,12 +59,15 @@ def extract(
 ) -> Extracted:
     """Read a file's bytes as a document, with its title, sections, tags, links and front matter.
 
-    ``path`` is only a name: its suffix chooses the format, its stem is the title of last resort. Raises
+    ``path`` is only a name: its suffix chooses the format unless the content tells another, its stem is the
+    title of last resort. Raises
     NotText for a file that holds nothing to read, ExtractError for one that cannot be read. ``worker`` is
     where HTML and formats other than text are read; without it they get one for this file alone. ``remote``
     reads the pictures in it, if it is given.
     """
-    if reader := reader_in_worker(path):
-        with nullcontext(worker) if worker else closing(Worker()) as process:
-            return process.read(reader, data, path, remote)
-    return plain.read(data, path)
+    named = named_by_content(data, path)
+    with under_its_name(path, named, data):
+        if reader := reader_in_worker(named):
+            with nullcontext(worker) if worker else closing(Worker()) as process:
+                return with_its_name(process.read(reader, data, named, remote), path, named)
+        return with_its_name(plain.read(data, named), path, named)

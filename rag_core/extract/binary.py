@@ -24,6 +24,8 @@ _SIGNATURES: dict[str, tuple[bytes, ...]] = {
     "an MP3 recording": (b"ID3\x03", b"ID3\x04"),
     "an Ogg recording": (b"OggS\x00",),
     "a FLAC recording": (b"fLaC\x00",),
+    "a DjVu book": (b"AT&TFORM",),
+    "a Matroska video": (b"\x1aE\xdf\xa3",),
     "a font": (b"wOFF\x00", b"wOF2\x00", b"\x00\x01\x00\x00\x00", b"OTTO\x00"),
     "a NumPy array": (b"\x93NUMPY",),
     "a Parquet table": (b"PAR1\x15",),
@@ -39,6 +41,7 @@ _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
     (8, b"WAVE", "a WAV recording"),
     (8, b"AVI ", "an AVI video"),
     (8, b"WEBP", "a WebP image"),
+    (60, b"BOOKMOBI", "a Kindle book"),
     (257, b"ustar", "a tar archive"),
     (2, b"\r\n", "compiled Python"),
 )
@@ -52,7 +55,7 @@ SUFFIXES = frozenset(
         " .exe .dll .so .dylib .a .o .obj .lib .class .pyc .pyd .wasm .bin"
         " .dat .db .sqlite .sqlite3 .parquet .npy .npz .pkl .pt .onnx .safetensors .h5"
         " .ttf .otf .woff .woff2 .eot"
-        " .doc .ppt .mobi"
+        " .doc .dot .ppt .pps .pages .numbers .djvu .mobi .azw3 .pst .wma .mpg .mpeg .wmv"
     ).split()
 )
 """Suffixes without an extractor whose files are hardly ever text, so that reading them is likely to skip

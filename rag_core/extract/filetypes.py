@@ -47,7 +47,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "json": ".json .jsonl .ndjson .geojson .json5 .jsonc .canvas",
     "shell": ".sh .bash .zsh .fish .ksh",
     "text": ".txt .text .log",
-    "html": ".html .htm .xhtml",
+    "html": ".html .htm .xhtml .mht .mhtml",
     "xml": ".xml .xsd .xsl .xslt .svg .rss .atom .plist .opml .mm",
     "sql": ".sql .ddl",
     "terraform": ".tf .hcl .tfvars",
@@ -87,8 +87,8 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "word": ".docx .docm .odt .rtf",
     "slides": ".pptx .pptm .odp",
     "sheet": ".xlsx .xlsm .xlsb .xls .ods",
-    "ebook": ".epub",
-    "mail": ".eml .emlx .mbox",
+    "ebook": ".epub .fb2",
+    "mail": ".eml .emlx .mbox .msg .tnef",
     "evernote": ".enex",
     "notebook": ".ipynb",
     "picture": ".png .jpg .jpeg .webp .gif .tif .tiff .bmp .heic .heif",
@@ -156,7 +156,16 @@ _MODULE_BY_TYPE = {
 }
 READER_MODULES: dict[str, str] = {
     suffix: _MODULE_BY_TYPE[name] for suffix, name in TYPE_BY_SUFFIX.items() if name in _MODULE_BY_TYPE
-} | {".odt": "opendocument", ".odp": "opendocument", ".rtf": "rtf"}
+} | {
+    ".odt": "opendocument",
+    ".odp": "opendocument",
+    ".rtf": "rtf",
+    ".fb2": "fictionbook",
+    ".mht": "webarchive",
+    ".mhtml": "webarchive",
+    ".opml": "outlines",
+    ".mm": "outlines",
+}
 """Lower-case suffix → the module of `rag_core.extract` that reads the format in the worker process."""
 
 

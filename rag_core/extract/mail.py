@@ -1,4 +1,4 @@
-"""Mail (EML, EMLX) → headers, body and attachments of a message; of a mailbox (MBOX) of each."""
+"""Mail (EML, EMLX, MSG, TNEF) → headers, body and attachments of a message; of a mailbox (MBOX) of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
-from rag_core.extract import binary, mailbox, readers
+from rag_core.extract import binary, mailbox, outlook, readers, tnef
 from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.extract.mail_parts import Attachment, bytes_of, content_of
 from rag_core.types import Extracted
@@ -24,19 +24,29 @@ _COUNT = re.compile(rb"\s*\d+[ \t]*\r?\n")
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The message in ``data``, or the messages of a mailbox."""
-    if binary.signature(data):
+    message = _of_outlook(data, path)
+    if message is None and binary.signature(data):
         raise damaged(path, data)
     if path.suffix.lower() == ".mbox" or data.startswith(b"From "):
         return _read_mailbox(data, path)
     if path.suffix.lower() == ".emlx" and (count := _COUNT.match(data)):
         data = data[count.end() :][: int(count[0])]
-    message = message_from_bytes(data, policy=policy.default)
+    message = message or message_from_bytes(data, policy=policy.default)
     builder = Builder()
     builder.begin("message", "")
     warnings = _add_message(builder, message)
     fields = {key: text for key, name in _FIELDS.items() if (text := _header(message, name))}
     title = _header(message, "Subject")
     return builder.document("mail", path.name, title, date=_day(message), metadata=fields, warnings=warnings)
+
+
+def _of_outlook(data: bytes, path: PurePosixPath) -> EmailMessage | None:
+    """The message in a file of Outlook; None for other files. Raises ExtractError for a damaged one."""
+    reader = next((each for each in (outlook, tnef) if data.startswith(each.MAGIC)), None)
+    try:
+        return reader.message(data) if reader else None
+    except Exception:  # whatever the package for such files raises
+        raise damaged(path, data) from None
 
 
 def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import MIMEPart
 
-from rag_core.extract import encoding, webpage
+from rag_core.extract import encoding, tnef, webpage
 from rag_core.extract.building import one_line
 
 _HELD = 0.8
@@ -37,7 +37,7 @@ _SEALED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "applicati
 _TNEF = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
 _SENTENCE_SEALED = "Its text is encrypted, or signed in a form that is not read."
 _SENTENCE_TNEF = (
-    "'winmail.dat' is in a format of Outlook that is not read; ask the sender for HTML or plain text."
+    "'winmail.dat' is damaged; only runs of its text are found. Ask the sender for HTML or plain text."
 )
 
 
@@ -76,11 +76,20 @@ def content_of(part: MIMEPart) -> Content:
     if kind in _SEALED:
         return Content(unread=[_SENTENCE_SEALED])
     if kind in _TNEF or name.lower() == "winmail.dat":
-        return Content([name], unread=[_SENTENCE_TNEF]) if name else Content(unread=[_SENTENCE_TNEF])
+        return _of_outlook(part, name)
     if part.get_content_maintype() == "multipart" and part.is_multipart():
         contents = [content_of(inner) for inner in part.iter_parts()]
         return _one_version(contents) if kind == "multipart/alternative" else _all_of(contents)
     return _leaf(part, kind, name)
+
+
+def _of_outlook(part: MIMEPart, name: str) -> Content:
+    """What is in a ``winmail.dat``: the text, and what is attached."""
+    try:
+        return content_of(tnef.message(_raw(part)))
+    except (ValueError, LookupError, TypeError):
+        held = [name, tnef.words(_raw(part))]
+        return Content([text for text in held if text], unread=[_SENTENCE_TNEF])
 
 
 def _name_of(part: MIMEPart) -> str:

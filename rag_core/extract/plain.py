@@ -19,6 +19,7 @@ from rag_core.extract import (
     markdown,
     markup,
     nested,
+    not_read,
     org,
     ruby,
     tables,
@@ -115,6 +116,8 @@ def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
 
 
 def _not_text(path: PurePosixPath, what: str) -> NotText:
+    if sentence := not_read.sentence(path.suffix.lower(), what):
+        return NotText(sentence, f"{path.name!r} is found by its name.")
     return NotText(
         f"{path.name!r} is {what}, not text.",
         "It is skipped; export its words as Markdown or text to search them.",

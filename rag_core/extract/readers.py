@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from rag_core.extract import plain
 from rag_core.extract.building import Builder
+from rag_core.extract.content import named_by_content, under_its_name, with_its_name
 from rag_core.extract.filetypes import READER_MODULES
 from rag_core.extract.unpacking import refuse_bomb
 from rag_core.types import Extracted
@@ -14,12 +15,14 @@ from rag_core.types import Extracted
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The file as a document. Raises ExtractError, NotText, and what a parser raises on a damaged file."""
-    module = READER_MODULES.get(path.suffix.lower())
-    if module is None:
-        return plain.read(data, path)
-    refuse_bomb(data, path)
-    found: Extracted = import_module(f"rag_core.extract.{module}").read(data, path)
-    return found
+    named = named_by_content(data, path)
+    module = READER_MODULES.get(named.suffix.lower())
+    with under_its_name(path, named, data):
+        if module is None:
+            return with_its_name(plain.read(data, named), path, named)
+        refuse_bomb(data, named)
+        found: Extracted = import_module(f"rag_core.extract.{module}").read(data, named)
+        return with_its_name(found, path, named)
 
 
 def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ...]) -> list[str]:

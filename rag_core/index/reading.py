@@ -24,10 +24,13 @@ from rag_core.extract import (
     extractor_number,
     file_type,
     is_current,
+    named_by_content,
     ocr,
     plain,
     private,
     reader_in_worker,
+    under_its_name,
+    with_its_name,
 )
 from rag_core.extract.chunk import cut
 from rag_core.extract.containers import Part, holds_parts, parts_of, path_of_part
@@ -199,12 +202,15 @@ class Reading:
         self, file: write.FileRecord, data: bytes, path: PurePosixPath, most_pictures: int
     ) -> Extracted | RagError:
         """Read ``data``, the bytes of a file or of a part of it, under the name ``path``."""
+        named = named_by_content(data, path)
         try:
-            reader = reader_in_worker(path)
-            if reader is None:
-                return plain.read(data, path)
-            with self.workers.one() as worker:
-                return worker.read(reader, data, path, self.remote_ocr(file), most_pictures)
+            with under_its_name(path, named, data):
+                if reader := reader_in_worker(named):
+                    with self.workers.one() as worker:
+                        document = worker.read(reader, data, named, self.remote_ocr(file), most_pictures)
+                else:
+                    document = plain.read(data, named)
+            return with_its_name(document, path, named)
         except RagError as error:
             return error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import zipfile
@@ -19,16 +20,46 @@ from rag_core.extract import Worker, extract, ocr, pictures
 from rag_core.store.jobs import shared_reason
 from rag_core.types import Extracted
 from tests.extract import test_ruby, test_sheets_as_shown, test_slides_as_shown, test_word_as_shown
+from tests.extract.test_content import FB2, MAP, OPML, web_archive
+from tests.extract.test_exports import BOOKMARKS, CLIPPINGS, TELEGRAM
+from tests.extract.test_note_apps import BLOCK, ORG
 from tests.extract.test_ocr import packed, picture
 from tests.extract.test_readers import PHRASE, SAMPLES
 from tests.support import documents_made as made
+from tests.support import outlook_made
 from tests.support.killing import MUTATIONS
 
 register_heif_opener()
 _KINDS = {"png": "PNG", "jpg": "JPEG", "webp": "WEBP", "gif": "GIF", "tiff": "TIFF", "heic": "HEIF"}
 _SMALL = picture(PHRASE).resize((300, 66))
 _PICTURES = {f"photo.{suffix}": packed(_SMALL, kind) for suffix, kind in _KINDS.items()}
-_FAMILIES = {name: sample[0] for name, sample in SAMPLES.items() if name != "files.zip"} | _PICTURES
+_FAMILIES = (
+    {name: sample[0] for name, sample in SAMPLES.items() if name != "files.zip"}
+    | _PICTURES
+    | {
+        "tea.msg": outlook_made.msg("Tea", PHRASE, attached={"a.txt": b"x"}),
+        "winmail.tnef": outlook_made.tnef("Tea", PHRASE, in_properties=True, attached={"a.txt": b"x"}),
+        "packed.tnef": outlook_made.tnef("Tea", rtf=outlook_made.packed_rtf(made.rtf(PHRASE))),
+        "roman.fb2": FB2,
+        "feeds.opml": OPML,
+        "mind.mm": MAP,
+        "page.mht": web_archive(),
+        "bookmarks.html": BOOKMARKS.replace("How to feed it", PHRASE).encode(),
+    }
+)
+_TEXTS = {
+    "a.csv": f"Kind;Keeps\n{PHRASE};6\n" * 20,
+    "a.json": json.dumps({"kinds": [{"name": f"n{n}", "note": PHRASE} for n in range(30)]}, indent=1),
+    "a.yaml": "kinds:\n" + f"  - name: green\n    note: {PHRASE}\n    more: |\n      text\n" * 20,
+    "a.org": ORG.format(title=f"#+title: {PHRASE}", tags="#+filetags: :a:", date="#+date: [2025-11-08]"),
+    "a.md": f"tags:: a, [[b c]]\n\n- {PHRASE}\n  id:: {BLOCK}\n- (({BLOCK})) H<sub>2</sub>O **w**ord\n",
+    "_chat.txt": f"[08.11.25, 10:15:00] Anna: {PHRASE}\n" * 10,
+    "My Clippings.txt": f"Emma (Austen)\n{CLIPPINGS['English']}\n\n{PHRASE}\n==========\n" * 3,
+    "result.json": json.dumps(TELEGRAM).replace("Good night", PHRASE),
+    "keep.json": json.dumps({"isTrashed": False, "title": "Tea", "textContent": PHRASE}),
+    "a.canvas": json.dumps({"nodes": [{"id": "a", "type": "text", "text": PHRASE}], "edges": []}),
+}
+"""Families that are read in the process of the run."""
 
 
 class Eye:
@@ -141,6 +172,21 @@ def test_one_damaged_part_does_not_end_or_stop_the_one_who_reads(worker: Worker,
     assert open_files() <= before + 4, "the pipes of one process"
 
 
+@pytest.mark.parametrize("name", _TEXTS)
+def test_no_damage_to_text_stops_the_one_who_reads(name: str) -> None:
+    data, path = _TEXTS[name].encode(), PurePosixPath(name)
+    assert PHRASE in f"{extract(data, path).title}\n{extract(data, path).text}"
+    for seed in range(MUTATIONS):
+        try:
+            found = extract(mutated(data, seed), path)
+        except ExtractError:
+            continue
+        places = [(each.start, each.end) for each in found.segments]
+        assert places == sorted(places)
+        assert all(0 <= start <= end <= len(found.text) for start, end in places)
+        assert all(0 <= link.start <= len(found.text) for link in found.links)
+
+
 SAID = {
     "report.pdf": "is damaged or not a PDF.",
     "letter.docx": "is damaged or not a DOCX.",
@@ -209,7 +255,7 @@ def test_a_file_with_a_password_says_so(worker: Worker, name: str, data: bytes) 
 
 def test_an_old_office_file_under_a_new_name_needs_no_password(worker: Worker) -> None:
     old = SAMPLES["stock.xls"][0]
-    assert said(worker, old, "letter.docx") == "It is damaged or not a DOCX."
+    assert said(worker, old, "letter.docx") == "", "it is read as the sheet that it is"
     assert said(worker, old, "stock.xlsx") == "", "the reader of sheets knows both"
 
 

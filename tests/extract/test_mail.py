@@ -114,9 +114,9 @@ def test_a_wrong_charset_costs_no_letter(charset: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        ('Content-Type: application/ms-tnef; name="winmail.dat"\n\nx', "format of Outlook"),
-        ("Content-Type: application/vnd.ms-tnef\n\nx", "format of Outlook"),
-        ('Content-Type: application/octet-stream; name="WINMAIL.DAT"\n\nx', "format of Outlook"),
+        ('Content-Type: application/ms-tnef; name="winmail.dat"\n\nx', "'winmail.dat' is damaged"),
+        ("Content-Type: application/vnd.ms-tnef\n\nx", "'winmail.dat' is damaged"),
+        ('Content-Type: application/octet-stream; name="WINMAIL.DAT"\n\nx', "'winmail.dat' is damaged"),
         ('Content-Type: application/pkcs7-mime; name="smime.p7m"\n\nx', "encrypted"),
         (tree("encrypted", "Content-Type: application/pgp-encrypted\n\nVersion: 1", "\nx"), "encrypted"),
     ],

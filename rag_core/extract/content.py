@@ -1,0 +1,197 @@
+"""What a file is by what it holds, where its name says nothing or lies: a mail in a Maildir, a DOC that is
+RTF or a page, an XLS that is a table of HTML, a script without a suffix."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import PurePosixPath
+from zipfile import BadZipFile, ZipFile
+
+from rag_core.errors import ExtractError, NotText
+from rag_core.extract.building import damaged
+from rag_core.extract.filetypes import (
+    READER_MODULES,
+    TYPE_BY_NAME,
+    TYPE_BY_SUFFIX,
+    package_of,
+    title_of_name,
+)
+from rag_core.types import Extracted
+
+_LOOKED_AT = 16_384  # bytes
+_MOST_JSON = 2_000_000  # bytes of a file without a suffix that is tried as JSON
+_OFFICE = frozenset(
+    ".docx .docm .dotx .pptx .pptm .xlsx .xlsm .xlsb .odt .odp .ods .epub .rtf .msg"
+    " .doc .dot .xls .xlt .ppt .pps".split()
+)
+"""Suffixes of formats that programs write under each other's names."""
+_TEXT_OF_OLD = {".doc": ".txt", ".dot": ".txt", ".msg": ".txt", ".xls": ".csv", ".xlt": ".csv"}
+"""What plain text is under the suffix of an old format: its programs open it."""
+_IN_ZIP = {
+    b"word/document.xml": ".docx",
+    b"ppt/presentation.xml": ".pptx",
+    b"xl/workbook.xml": ".xlsx",
+    b"xl/workbook.bin": ".xlsb",
+    b"META-INF/container.xml": ".epub",
+    b"mimetypeapplication/epub+zip": ".epub",
+    b"mimetypeapplication/vnd.oasis.opendocument.text": ".odt",
+    b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet": ".ods",
+    b"mimetypeapplication/vnd.oasis.opendocument.presentation": ".odp",
+}
+"""What stands in an archive of that format, as it is written there: names are not packed."""
+_LONGEST_MIMETYPE = 100
+_IN_OLE = {
+    "__properties_version1.0": ".msg",
+    "WordDocument": ".doc",
+    "PowerPoint Document": ".ppt",
+    "Workbook": ".xls",
+    "Book": ".xls",
+}
+"""Names of streams in the old container of Office."""
+_BEGINNINGS = {
+    b"{\\rtf": ".rtf",
+    b"%PDF-": ".pdf",
+    b"BEGIN:VCALENDAR": ".ics",
+    b"BEGIN:VCARD": ".vcf",
+    b"\x89PNG\r\n": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"GIF8": ".gif",
+    b'x\x9f>"': ".tnef",
+}
+_HEADER = re.compile(rb"([A-Za-z][A-Za-z0-9-]{1,60}):[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*\r?\n")
+_OF_MAIL = frozenset(b"date to subject message-id received mime-version return-path delivered-to".split())
+_OF_RAW_MAIL = frozenset(b"message-id received mime-version return-path delivered-to".split())
+_MAILBOX = re.compile(rb"From [^\s]+(?:@| at )?[^\n]*\b(?:19|20)\d\d\b[^\n]*\n[!-9;-~]+:")
+_PAGE = re.compile(
+    rb"(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype[ ]html|html|head|body|table|meta)\b", re.I
+)
+_TABLE = re.compile(rb"[^\n\t;,]*[\t;,][^\n]*\n[^\n\t;,]*[\t;,]")
+_SHEBANG = re.compile(rb"#![ \t]*(?:[^\s]*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([A-Za-z]+)")
+_SUFFIX_OF_PROGRAM = {
+    **dict.fromkeys(("python", "pypy", "uv"), ".py"),
+    **dict.fromkeys(("sh", "bash", "zsh", "dash", "ksh", "fish", "ash"), ".sh"),
+    **dict.fromkeys(("node", "nodejs", "bun"), ".js"),
+    **dict.fromkeys(("deno", "ts"), ".ts"),
+    "ruby": ".rb",
+    "perl": ".pl",
+    "php": ".php",
+    "lua": ".lua",
+    "Rscript": ".r",
+    "awk": ".sh",
+    "osascript": ".txt",
+    "groovy": ".groovy",
+    "julia": ".jl",
+    "pwsh": ".ps1",
+}
+
+
+def named_by_content(data: bytes, path: PurePosixPath) -> PurePosixPath:
+    """``path``, or with the suffix of what the file holds behind it."""
+    suffix = path.suffix.lower()
+    is_known = suffix in TYPE_BY_SUFFIX or path.name.lower() in TYPE_BY_NAME or package_of(path) is not None
+    if is_known and suffix not in _OFFICE and suffix != ".txt":
+        return path
+    told = _suffix_of(data, suffix, is_known=is_known)
+    return path.with_name(path.name + told) if told not in ("", suffix) else path
+
+
+@contextmanager
+def under_its_name(path: PurePosixPath, named: PurePosixPath, data: bytes) -> Iterator[None]:
+    """Context manager: errors about ``named``, under which a file is read, are about ``path``."""
+    try:
+        yield
+    except ExtractError as error:
+        if named == path or named.name not in error.message:
+            raise
+        if path.suffix.lower() in READER_MODULES and not isinstance(error, NotText):
+            raise damaged(path, data) from None
+        raise type(error)(error.message.replace(named.name, path.name), error.suggestion) from None
+
+
+def with_its_name(found: Extracted, path: PurePosixPath, named: PurePosixPath) -> Extracted:
+    """``found`` with the title that the file's own name gives, where it has no other."""
+    if named == path or found.title_from != "file name":
+        return found
+    return replace(found, title=title_of_name(path))
+
+
+def _suffix_of(data: bytes, suffix: str, *, is_known: bool) -> str:
+    """The suffix for what ``data`` is; '' if nothing tells that it is other than its name says."""
+    if data.startswith(b"PK\x03\x04"):
+        return _of_zip(data, suffix)
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return next((kind for name, kind in _IN_OLE.items() if name.encode("utf-16-le") in data), "")
+    beginning = data[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").lstrip()
+    for mark, kind in _BEGINNINGS.items():
+        if beginning.startswith(mark) and (suffix != ".txt" or not mark.startswith(b"BEGIN")):
+            return kind
+    if is_known and suffix == ".txt":
+        return ".eml" if _is_mail(beginning, _OF_RAW_MAIL) else ""
+    return _of_text(data, beginning, suffix, is_known=is_known)
+
+
+def _of_zip(data: bytes, suffix: str) -> str:
+    found = next((kind for name, kind in _IN_ZIP.items() if name in data), "")
+    if not found and b"mimetype" in data[:_LOOKED_AT]:
+        found = _by_packed_mimetype(data)
+    if not found:
+        return "" if suffix else ".zip"
+    return "" if READER_MODULES.get(suffix) == READER_MODULES[found] else found
+
+
+def _by_packed_mimetype(data: bytes) -> str:
+    """The suffix for an archive whose first member, which says what it is, is packed."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive, archive.open("mimetype") as member:
+            return _IN_ZIP.get(b"mimetype" + member.read(_LONGEST_MIMETYPE).strip(), "")
+    except (BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError, zlib.error):
+        return ""
+
+
+def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> str:
+    """What text is that has no suffix, an unknown one, or that of an Office program."""
+    if _PAGE.match(beginning):
+        return ".html"
+    if beginning.startswith(b"<?xml") or b"<FictionBook" in beginning:
+        return ".fb2" if b"<FictionBook" in beginning else ".opml" if b"<opml" in beginning else ".xml"
+    if _is_mail(beginning, _OF_MAIL):
+        return ".mht" if b"multipart/related" in beginning and suffix in _OFFICE else ".eml"
+    if _MAILBOX.match(beginning):
+        return ".mbox"
+    if suffix in _TEXT_OF_OLD and beginning and b"\0" not in data[:_LOOKED_AT]:
+        is_table = _TABLE.match(beginning) or _TEXT_OF_OLD[suffix] != ".csv"
+        return _TEXT_OF_OLD[suffix] if is_table else ""
+    if is_known:
+        return ""
+    if script := _SHEBANG.match(beginning):
+        program = script[1].decode()
+        return _SUFFIX_OF_PROGRAM.get(program, _SUFFIX_OF_PROGRAM.get(program.rstrip("0123456789."), ""))
+    return ".json" if not suffix and beginning[:1] in (b"{", b"[") and _is_json(data) else ""
+
+
+def _is_mail(beginning: bytes, wanted: frozenset[bytes]) -> bool:
+    """Whether a text begins with the headers of a mail: From, two others, and one of ``wanted``."""
+    names: set[bytes] = set()
+    place = 0
+    while match := _HEADER.match(beginning, place):
+        names.add(match[1].lower())
+        place = match.end()
+    is_cut = len(beginning) > _LOOKED_AT - 1000
+    if not is_cut and place < len(beginning) and not beginning.startswith((b"\n", b"\r\n"), place):
+        return False
+    return b"from" in names and len(names & _OF_MAIL) > 1 and not names.isdisjoint(wanted)
+
+
+def _is_json(data: bytes) -> bool:
+    if len(data) > _MOST_JSON:
+        return False
+    try:
+        return isinstance(json.loads(data), dict | list)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,36 @@
+"""Formats that are not read yet, and what would help: the file is listed by its name with this sentence."""
+
+from __future__ import annotations
+
+_ADVICE = {
+    "Save it as DOCX to search its text.": ".doc .dot .wps .wpd .pages .lwp .hwp",
+    "Save it as PPTX or PDF to search its text.": ".ppt .pps .pot .key",
+    "Save it as XLSX or CSV to search its rows.": ".numbers .wk1 .123 .qpw",
+    "Save it as PDF to search its text.": ".djvu .djv .xps .oxps .ps .eps .indd .pub .vsd .vsdx .one .afpub",
+    "Save it as EPUB to search its text.": ".mobi .azw .azw3 .kfx .prc .lit .lrf .pdb",
+    "Export its mails as EML or MBOX to search them.": ".pst .ost .olm .dbx",
+    "Write down its words in a note, or put a transcript (SRT, VTT, TXT) beside it.": (
+        ".mp3 .m4a .m4b .wav .flac .ogg .oga .opus .aac .wma .aiff .aif .amr .mid .caf"
+        " .mp4 .m4v .mov .avi .mkv .webm .wmv .flv .mpg .mpeg .3gp .mts .vob"
+    ),
+}
+_ADVICE_BY_SUFFIX = {suffix: advice for advice, suffixes in _ADVICE.items() for suffix in suffixes.split()}
+_SUFFIX_BY_KIND = {
+    "an old Office document": ".doc",
+    "an MP3 recording": ".mp3",
+    "an Ogg recording": ".ogg",
+    "a FLAC recording": ".flac",
+    "a WAV recording": ".wav",
+    "an AVI video": ".avi",
+    "a DjVu book": ".djvu",
+    "a Kindle book": ".mobi",
+    "a Matroska video": ".mkv",
+}
+"""What `binary` says of a file → a suffix of such files."""
+
+
+def sentence(suffix: str, kind: str) -> str:
+    """Why a file with this lower-case suffix, or of this ``kind`` (see `binary`), is not read; '' for what
+    holds nothing to read."""
+    advice = _ADVICE_BY_SUFFIX.get(suffix) or _ADVICE_BY_SUFFIX.get(_SUFFIX_BY_KIND.get(kind, ""))
+    return f"This format is not read yet. {advice}" if advice else ""

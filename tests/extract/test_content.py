@@ -1,0 +1,259 @@
+"""Files are known by what they hold where their names say nothing or lie, and what is not read says so."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from rag_core.errors import NotText
+from rag_core.extract import extract
+from rag_core.extract.tnef import unpacked
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
+from tests.conftest import index
+from tests.extract.test_readers import PHRASE, SAMPLES
+from tests.support import documents_made as made
+from tests.support import outlook_made
+from tests.support.trees import plant
+
+
+def read(data: bytes, name: str) -> Extracted:
+    return extract(data, PurePosixPath(name))
+
+
+def sample(name: str) -> bytes:
+    return SAMPLES[name][0]
+
+
+PAGE = f"<!DOCTYPE html><html><head><title>Tea</title></head><body><p>{PHRASE}</p></body></html>".encode()
+TABLE = f"<table><tr><td>Kind</td><td>{PHRASE}</td></tr></table>".encode()
+FB2 = (
+    '<?xml version="1.0" encoding="UTF-8"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0">'
+    "<description><title-info><author><first-name>Ada</first-name><last-name>Byron</last-name></author>"
+    "<book-title>Leaves</book-title></title-info></description><body><section><title><p>Tea</p></title>"
+    f"<p>{PHRASE} in a <emphasis>t</emphasis>in.</p></section></body>"
+    "<binary id='x'>AAAA</binary></FictionBook>"
+).encode()
+OPML = (
+    '<?xml version="1.0"?><opml version="2.0"><head><title>Leaves</title></head><body><outline text="Tea">'
+    f'<outline text="{PHRASE}" xmlUrl="https://example.org/feed"/></outline></body></opml>'
+).encode()
+ENTRY = f'<node TEXT="Tea"><node TEXT="{PHRASE}"/></node>'
+MAP = f'<map version="1.0"><node TEXT="Leaves">{ENTRY}</node></map>'.encode()
+EVENT = f"BEGIN:VEVENT\r\nSUMMARY:{PHRASE}\r\nDTSTART:20240203\r\nEND:VEVENT\r\n"
+CALENDAR = f"BEGIN:VCALENDAR\r\n{EVENT}END:VCALENDAR\r\n"
+
+
+def web_archive(subject: str = "Tea") -> bytes:
+    message = EmailMessage()
+    message["From"], message["Subject"] = "<Saved by Blink>", subject
+    message["Snapshot-Content-Location"] = "https://example.org/tea"
+    message.set_content("unused")
+    message.clear_content()
+    message.make_related()
+    page = EmailMessage()
+    page.set_content(PAGE.decode(), subtype="html", cte="quoted-printable")
+    message.attach(page)
+    style = EmailMessage()
+    style.set_content("p { color: red }", subtype="css")
+    message.attach(style)
+    return bytes(message)
+
+
+LYING = [
+    ("letter.doc", made.rtf(PHRASE), "word"),
+    ("letter.doc", PAGE, "html"),
+    ("letter.doc", sample("letter.docx"), "word"),
+    ("letter.doc", f"Plain words\n{PHRASE}\n".encode(), "text"),
+    ("letter.doc", web_archive(), "html"),
+    ("letter.docx", sample("letter.odt"), "word"),
+    ("letter.odt", sample("letter.docx"), "word"),
+    ("letter.rtf", sample("letter.docx"), "word"),
+    ("stock.xls", TABLE, "html"),
+    ("stock.xls", sample("stock.xlsx"), "sheet"),
+    ("stock.xls", f"Kind\tKeeps\n{PHRASE}\t6\n".encode(), "csv"),
+    ("stock.xlsx", sample("stock.xls"), "sheet"),
+    ("talk.ppt", sample("talk.pptx"), "slides"),
+    ("note.txt", sample("note.eml").replace(b"Subject", b"Message-ID: <1@x>\nSubject", 1), "mail"),
+    ("report.txt", sample("report.pdf"), "pdf"),
+    ("note.txt", made.rtf(PHRASE), "word"),
+]
+WITHOUT_SUFFIX = [
+    ("letter", sample("letter.docx"), "word"),
+    ("talk", sample("talk.pptx"), "slides"),
+    ("stock", sample("stock.xlsx"), "sheet"),
+    ("stock", sample("stock.xls"), "sheet"),
+    ("letter", sample("letter.odt"), "word"),
+    ("book", sample("book.epub"), "ebook"),
+    ("report", sample("report.pdf"), "pdf"),
+    ("note", made.rtf(PHRASE), "word"),
+    ("note", sample("note.eml"), "mail"),
+    ("1699437600.M123P45.host:2,S", sample("note.eml"), "mail"),
+    ("Inbox", sample("all.mbox"), "mail"),
+    ("page", PAGE, "html"),
+    ("page.download", PAGE, "html"),
+    ("book", FB2, "ebook"),
+    ("feeds", OPML, "xml"),
+    ("data", json.dumps({"tea": PHRASE}).encode(), "json"),
+    ("events", CALENDAR.encode(), "calendar"),
+    ("message", outlook_made.msg("Tea", PHRASE), "mail"),
+    ("winmail.dat", outlook_made.tnef("Tea", PHRASE), "mail"),
+    ("build", f"#!/usr/bin/env python3\n# {PHRASE}\n".encode(), "python"),
+    ("deploy", f"#!/bin/bash -e\n# {PHRASE}\n".encode(), "shell"),
+    ("run", f"#!/usr/bin/env -S node --harmony\n// {PHRASE}\n".encode(), "javascript"),
+    ("stats", f"#!/usr/bin/Rscript\n# {PHRASE}\n".encode(), "r"),
+    ("README", f"{PHRASE}\n".encode(), "text"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "kind"), LYING + WITHOUT_SUFFIX)
+def test_a_file_is_read_as_what_it_holds(name: str, data: bytes, kind: str) -> None:
+    found = read(data, name)
+    assert found.file_type == kind
+    assert PHRASE in found.text
+    if found.title_from == "file name":
+        assert found.title == name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "From: me\nTo: you\nSubject: not sent\n\nA letter in a text file.\n"),
+        ("a.txt", "<html> is the tag that begins a page.\n"),
+        ("notes", "Dear: all\nthis is no mail\n"),
+        ("a.md", "#!/usr/bin/env python3\n"),
+        ("a.xml", "<html><body>x</body></html>"),
+        ("list", "[not json\n"),
+    ],
+)
+def test_text_stays_what_its_name_says(name: str, text: str) -> None:
+    found = read(text.encode(), name)
+    assert found.text == text
+    assert found.file_type in ("text", "markdown", "xml")
+
+
+def test_the_mails_of_a_maildir_are_found(library: Library, notes: Path) -> None:
+    plant(notes, "mail/cur/1699437600.M1P2.host:2,S", text=sample("note.eml"))
+    plant(notes, "mail/new/1699437601.M2P3.host", text=made.mail("Walnuts", "Bring walnuts"))
+    index(library, "notes", notes)
+    hits = library.search(OWNER, "type:mail").hits
+    assert {hit.document.title for hit in hits} == {"Tea", "Walnuts"}
+
+
+# --- new readers ------------------------------------------------------------------------
+
+
+def test_a_book_in_fictionbook_has_chapters_title_and_author() -> None:
+    found = read(FB2, "roman.fb2")
+    assert (found.title, found.metadata) == ("Leaves", {"author": "Ada Byron"})
+    assert [each.heading_path for each in found.segments] == [("Tea",)]
+    assert f"{PHRASE} in a tin." in found.text
+    assert "AAAA" not in found.text
+
+
+@pytest.mark.parametrize(("name", "data"), [("feeds.opml", OPML), ("mind.mm", MAP)])
+def test_outlines_are_read_below_what_is_above(name: str, data: bytes) -> None:
+    found = read(data, name)
+    assert (found.title, found.file_type) == ("Leaves", "xml")
+    assert found.segments[-1].heading_path[-1] == "Tea"
+    if name == "feeds.opml":
+        assert found.text.endswith(f"{PHRASE}\nhttps://example.org/feed")
+
+
+@pytest.mark.parametrize("suffix", ["mht", "mhtml"])
+def test_a_saved_page_is_shown_as_a_browser_shows_it(suffix: str) -> None:
+    found = read(web_archive(), f"page.{suffix}")
+    assert (found.title, found.file_type) == ("Tea", "html")
+    assert found.text == PHRASE
+    assert found.metadata == {"url": "https://example.org/tea"}
+
+
+@pytest.mark.parametrize(
+    ("body", "html", "rtf"),
+    [
+        (PHRASE, "", b""),
+        ("", f"<p>{PHRASE}</p>", b""),
+        ("See the page.", f"<p>{PHRASE}</p>", b""),
+        ("", "", outlook_made.packed_rtf(made.rtf(PHRASE))),
+    ],
+)
+def test_a_message_of_outlook_is_read_as_mail(body: str, html: str, rtf: bytes) -> None:
+    attached = {"walnuts.txt": b"Bring walnuts", "letter.docx": sample("letter.docx")}
+    found = read(outlook_made.msg("Tea", body, html, rtf, attached), "tea.msg")
+    assert (found.title, found.date, found.file_type) == ("Tea", "2024-02-03", "mail")
+    assert "ada@example.org" in found.metadata["from"]
+    assert found.text.count(PHRASE) == 2, "in the message, and in the letter"
+    assert "Bring walnuts" in found.text
+
+
+@pytest.mark.parametrize("in_properties", [False, True])
+@pytest.mark.parametrize("name", ["winmail.dat", "part.tnef", "mail.eml"])
+def test_winmail_is_read_with_its_attachments_and_the_meeting(in_properties: bool, name: str) -> None:
+    start = datetime(2026, 12, 11, 9, 30, tzinfo=UTC)
+    data = outlook_made.tnef(
+        "Tea", PHRASE, in_properties=in_properties, where="Room Cormorant", start=start,
+        attached={"a long name.txt": b"Bring walnuts"},
+    )  # fmt: skip
+    if name == "mail.eml":
+        data = made.mail("Tea", "", attached={"winmail.dat": data})
+    found = read(data, name)
+    for words in (PHRASE, "Bring walnuts", "Where: Room Cormorant", "11 December 2026, 09:30"):
+        assert words in found.text
+    assert any("a long name.txt" in " ".join(each.heading_path) for each in found.segments)
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("packed", [outlook_made.packed_rtf(made.rtf(PHRASE)), b""])
+def test_the_body_of_winmail_may_be_packed_or_a_page(packed: bytes) -> None:
+    data = outlook_made.tnef("Tea", rtf=packed, html="" if packed else f"<p>{PHRASE}</p>")
+    assert PHRASE in read(data, "winmail.dat").text
+
+
+def test_packed_rtf_refers_back() -> None:
+    packed = bytes.fromhex("2d0000002b0000004c5a4675f1c5c7a703000a0072637067313235423 20af8".replace(" ", ""))
+    assert unpacked(packed).startswith(b"{\\rtf1")
+
+
+# --- what is not read -------------------------------------------------------------------
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "WordDocument".encode("utf-16-le") + bytes(100)
+ZIP = made.zipped({"Index/Document.iwa": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "advice"),
+    [
+        ("letter.doc", OLE, "DOCX"),
+        ("letter", OLE, "DOCX"),
+        ("talk.ppt", OLE.replace(b"W\0o\0r\0d\0", b"X\0"), "PPTX"),
+        ("letter.pages", ZIP, "DOCX"),
+        ("talk.key", ZIP, "PPTX"),
+        ("stock.numbers", ZIP, "XLSX"),
+        ("book.djvu", b"AT&TFORM\0\0\0\1DJVU", "PDF"),
+        ("book.mobi", b"Leaves".ljust(60, b"\0") + b"BOOKMOBI" + bytes(99), "EPUB"),
+        ("book.azw3", b"Leaves".ljust(60, b"\0") + b"BOOKMOBI" + bytes(99), "EPUB"),
+        ("talk.mp3", b"ID3\x04" + bytes(99), "transcript"),
+        ("talk.m4a", bytes(4) + b"ftypM4A " + bytes(99), "transcript"),
+        ("film.mp4", bytes(4) + b"ftypisom" + bytes(99), "transcript"),
+        ("film.mkv", b"\x1aE\xdf\xa3" + bytes(99), "transcript"),
+        ("talk.wav", b"RIFF" + bytes(4) + b"WAVE" + bytes(99), "transcript"),
+        ("mails.pst", b"!BDN" + bytes(range(256)), "EML"),
+    ],
+)
+def test_a_format_that_is_not_read_says_what_would_help(name: str, data: bytes, advice: str) -> None:
+    with pytest.raises(NotText, match=r"^This format is not read yet\. ") as refused:
+        read(data, name)
+    assert advice in refused.value.message
+
+
+def test_a_file_that_is_not_read_is_listed_with_its_reason(library: Library, notes: Path) -> None:
+    plant(notes, "letter.doc", text=OLE)
+    plant(notes, "talk.mp3", text=b"ID3\x04" + bytes(99))
+    index(library, "notes", notes)
+    rows = {row.path: row for row in library.files.all(OWNER, "notes")}
+    assert rows["letter.doc"].reason.startswith("This format is not read yet. Save it as DOCX")
+    assert rows["talk.mp3"].state == "skipped"
