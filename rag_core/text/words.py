@@ -42,6 +42,10 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
+_UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and breaks stand at them
+_BREAK = re.compile(f"(?<=[{_UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{_UNBROKEN}])")
+"""A line break inside a run, which is nothing to a reader."""
+
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
@@ -138,6 +142,7 @@ def extra_terms(text: str) -> str:
     """Return terms to index in addition to those that the tokenizer ``unicode61`` finds in ``text``, in
     order, with spaces between."""
     text = without_runs(text)
+    text = text if text.isascii() else _BREAK.sub("", text)
     terms: list[str] = []
     for word in filter(None, _ORDINARY_OR_NOT.findall(text)):
         if not word.isascii():
@@ -237,16 +242,27 @@ _GAP = (  # the end of markup, white space, a prefix of quotes and comments, the
 """What may stand between two words of a phrase, and is not seen where the text is shown."""
 
 
+_IN_RUN = re.compile(f"[{_UNBROKEN}]")
+_BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
+
+
 @lru_cache(maxsize=256)
 def _pattern(phrase: str) -> re.Pattern[str]:
     """Compile a pattern that finds the words of ``phrase``, one after the other, in a text folded like it.
     White space and markup may stand between them; other forms of quotes and dashes match, too."""
     typed = phrase.translate(_AS_TYPED).split()
-    words = _GAP.join("".join(_ALIKE.get(letter) or re.escape(letter) for letter in word) for word in typed)
+    words = _GAP.join("".join(map(_as_found, pairwise(f"{word} "))) for word in typed)
     first = next((_ALIKE.get(word[0]) or re.escape(word[0]) for word in typed), "")
     before = f"(?<!{_LETTER}.)" if re.match(_LETTER, first) else ""
     behind = f"(?!{_LETTER})" if re.search(rf"{_LETTER}\Z", words) else ""
     return re.compile(f"{first}{before}{words.removeprefix(first)}{behind}", re.DOTALL)
+
+
+def _as_found(pair: tuple[str, str]) -> str:
+    """Return a pattern for the first letter of a pair, and for what may stand between the two."""
+    letter, following = pair
+    pattern = _ALIKE.get(letter) or re.escape(letter)
+    return pattern + _BREAK_IN_PHRASE if _IN_RUN.match(letter) and _IN_RUN.match(following) else pattern
 
 
 def exact(phrase: str) -> Phrase:
