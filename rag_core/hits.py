@@ -74,7 +74,7 @@ class Document:
     #: What a part is called in its file; '' for a file.
     part: str = ""
     #: The number of documents that the file holds; 0 for most files, and for a part.
-    parts: int = field(default=0, metadata=INNER)
+    part_count: int = field(default=0, metadata=INNER)
 
     @property
     def address(self) -> str:

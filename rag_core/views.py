@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rag_core.hits import Document
 
@@ -41,7 +41,8 @@ class DocumentLink:
     title: str | None
 
 
-class FilePart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FilePart:
     """A document in a file that holds many."""
 
     address: str  #: What it is asked for with, see `Document.address`.

@@ -411,7 +411,9 @@ def is_empty(document: Document) -> bool:
 
 
 def without_text(document: Document) -> str:
-    """Say that a document's file is empty, or that it has only a title."""
+    """Say that a document's file is empty, holds documents of their own, or has only a title."""
+    if document.part_count:
+        return f"It holds {plural(document.part_count, 'document')}"
     return "The file is empty" if is_empty(document) else ONLY_TITLE
 
 

@@ -197,6 +197,7 @@ class SharedFile(Shown):
     state: DocumentState
     reason: str
     chunks: int
+    part_count: Annotated[int, described("How many documents it holds, such as messages; 0 for most files.")]
     absolute_path: _OnDisk
 
 
@@ -253,8 +254,23 @@ def similar(store: str, found: Iterable[types.Similar]) -> SimilarDocuments:
     return SimilarDocuments.model_construct(store=store, similar=[Similar.of(each) for each in found])
 
 
+@shows(types.FilePart)
+class Part(Shown):
+    """A document in a file that holds many, such as a message of a mailbox."""
+
+    file_path: Annotated[str, described("The path of the file and, behind #, what it is called there.")] = at(
+        "address"
+    )
+    title: str
+    date: str
+
+
 class _Text(Shown):
     store: str
+    part: Annotated[str, described("What it is called in its file, if that holds many documents.")]
+    parts: Annotated[list[Part], described("The newest documents that it holds, if it is such a file.")]
+    newer: Part | None
+    older: Part | None
     aliases: list[str]
     properties: Annotated[
         dict[str, str], BeforeValidator(dict), described("What else the front matter says.")

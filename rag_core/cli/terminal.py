@@ -126,8 +126,18 @@ def print_document(view: DocumentView) -> None:
         click.secho(f"\n{line(where).rstrip()}", dim=True)
         read = chunk.content[slice(*chunk.shown)]
         click.echo(plain(read.lstrip(" " if chunk.shown[0] else "")).strip("\r\n"))
+    if view.parts:
+        _show_parts(view)
     _show_links("Links to", view.links_out)
     _show_links("Linked from", view.links_in)
+
+
+def _show_parts(view: DocumentView) -> None:
+    click.secho(f"\n{wording.plural(view.document.part_count, 'document')} in this file", bold=True)
+    for part in view.parts:
+        click.echo(line("  ".join(("", part.date, part.title, part.address))))
+    if view.document.part_count > len(view.parts):
+        click.secho("  Older ones are found by searching.", dim=True)
 
 
 def _show_links(title: str, links: Sequence[DocumentLink]) -> None:

@@ -65,10 +65,7 @@ class PartsReading:
         }
         names = {part.name for part in found}
         gone = [known.id for name, known in stored.items() if name not in names]
-        for start in range(0, len(gone), _ROWS_A_WRITE):
-            with self.store.write() as db:
-                for document_id in gone[start : start + _ROWS_A_WRITE]:
-                    write.remove_document(db, document_id)
+        forget_parts(self.store, gone)
         if renumbered:
             with self.store.write() as db:
                 parts.number_parts(db, renumbered)
@@ -123,6 +120,14 @@ class PartsReading:
         if self._unread:
             number = min(self._unread)
             yield f"{plural(len(self._unread), 'message')} cannot be read, such as number {number:,}."
+
+
+def forget_parts(store: Store, ids: Sequence[int]) -> None:
+    """Remove parts of a file, which may be many, in several transactions."""
+    for start in range(0, len(ids), _ROWS_A_WRITE):
+        with store.write() as db:
+            for document_id in ids[start : start + _ROWS_A_WRITE]:
+                write.remove_document(db, document_id)
 
 
 def row_of_file(path: PurePosixPath, **more: Any) -> Extracted:

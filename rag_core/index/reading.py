@@ -41,7 +41,7 @@ from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_s
 from rag_core.index.embedding import BATCH, Embedding
 from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import JobLog
-from rag_core.index.parts import PartsReading
+from rag_core.index.parts import PartsReading, forget_parts
 from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan
 from rag_core.store import Store, chunks, jobs, parts, privacy, sources
 from rag_core.store import documents as write
@@ -126,6 +126,9 @@ class Reading:
                 with self.store.write() as db:
                     write.remove_document(db, known.id)
                 continue
+            with self.store.read() as db:
+                held = parts.part_ids(db, known.id)
+            forget_parts(self.store, held)
             result = FileResult(known.display, "success", plan.why_gone(known))
             with self._recorded(result) as db:
                 write.remove_document(db, known.id)

@@ -115,7 +115,8 @@ def _follow(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missi
     row: sqlite3.Row | None = db.execute(
         """SELECT d.*, s.root,
                (SELECT count(*) FROM chunks WHERE document_id = d.id AND anchor_type <> ?) AS chunk_count
-           FROM documents d JOIN sources s ON s.id = d.source_id WHERE d.source_id = ? AND d.path = ?""",
+           FROM documents d JOIN sources s ON s.id = d.source_id WHERE d.source_id = ? AND d.path = ?
+           AND d.part = ''""",
         (NAME, source.id, raw),
     ).fetchone()
     if row is None and is_folder(place):

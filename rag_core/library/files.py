@@ -86,15 +86,15 @@ class Files(Service):
         raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
-        """Return the store's name for the file ``path``. Raises NotFound, and InvalidInput for a path outside
-        of its folders.
+        """Return the store's name for the file ``path``, or for a part of one. Raises NotFound, and
+        InvalidInput for a path outside of its folders.
 
         ``path`` may be absolute, the store's own name, the end of that if it is unique (``tea.md``), or
         relative to ``here`` if the file exists.
         """
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
-            if here is None and documents.ids(db, path):
+            if (here is None and documents.ids(db, path)) or documents.is_part(db, path):
                 return path
             found = places.places_of(db, path, here)
             leads_out = os.path.normpath(path).startswith(os.pardir + os.sep)

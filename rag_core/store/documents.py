@@ -295,6 +295,12 @@ def ids(db: sqlite3.Connection, display: str) -> list[int]:
     return [row[0] for row in found]
 
 
+def is_part(db: sqlite3.Connection, display: str) -> bool:
+    """Whether a document that is shown as ``display`` is a part of a file."""
+    sql = "SELECT part <> '' FROM documents WHERE id = ?"
+    return any(db.execute(sql, (number,)).fetchone()[0] for number in ids(db, display))
+
+
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
     """(source id, path below its root) of the file of each document that is shown as ``display``."""
     sql = "SELECT source_id, path FROM documents WHERE id = ?"

@@ -68,7 +68,7 @@ _NEWEST_FIRST = "ORDER BY d.mtime_ns DESC, d.number DESC"
 
 def _held(db: sqlite3.Connection, file: Document, viewer: Viewer) -> tuple[FilePart, ...]:
     """The newest documents that a file holds."""
-    if not file.parts:
+    if not file.part_count:
         return ()
     sql = f"{_PART} WHERE d.container = ? AND {find.visible(viewer).sql} {_NEWEST_FIRST} LIMIT {_MOST_PARTS}"
     return tuple(FilePart(*row) for row in db.execute(sql, (file.id,)))

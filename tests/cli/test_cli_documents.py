@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Run
+from tests.support.mailboxes import mailbox, message
 
 
 @pytest.fixture
@@ -52,6 +53,22 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     shown = run("show", "evil.md", "--store", "garden").out
     assert "Red" in shown
     assert not {"\x1b", "\x07"} & {*shown}
+
+
+def test_a_mailbox_is_listed_once_and_each_message_is_shown_by_its_address(
+    run: Run, garden: Path, notes: Path
+) -> None:
+    tea, bees = message("Tea", "The kettle.", 2, "t/1#x@x.org"), message("Bees", "Honey.", 9, "b@x.org")
+    (garden / "all.mbox").write_text(mailbox(tea, bees))
+    run("index", "--store", "garden")
+    assert listed(run)["all.mbox"] == "fresh"
+    shown = run("show", "all.mbox", "--store", "garden").out
+    assert "2 documents in this file\n  2026-03-09  Bees  all.mbox#b@x.org\n  2026-03-02  Tea" in shown
+    [hit] = run("query", "kettle", "--store", "garden", "--mode", "lexical", "--json").json["results"]
+    assert (hit["file_path"], hit["part"]) == ("all.mbox", "t/1#x@x.org")
+    found = run("show", "all.mbox#t/1#x@x.org", "--store", "garden")
+    assert found.out.startswith("Tea\nall.mbox#t/1#x@x.org")
+    assert "Honey" not in found.out
 
 
 def test_a_hit_says_whether_its_file_was_ever_read(run: Run, garden: Path) -> None:

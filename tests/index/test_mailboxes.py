@@ -54,6 +54,19 @@ def test_of_a_grown_mailbox_only_the_new_messages_are_read(library: Library, mai
     check_library(library, "s")
 
 
+def test_a_mailbox_is_found_by_its_name_and_counts_as_one_file(library: Library, mail: Path) -> None:
+    assert library.stores.info(OWNER, "s").file_count == 1
+    best = library.searching.search(OWNER, "archive.mbox", mode="lexical").hits[0]
+    assert (best.document.address, best.document.part_count) == ("archive.mbox", 2)
+
+
+def test_a_file_with_a_hash_in_its_name_comes_before_a_part(library: Library, mail: Path) -> None:
+    (mail.parent / "archive.mbox#lunch@x.org").write_text("Not a message.")
+    index(library, "s")
+    view = library.documents.get(OWNER, "s", "archive.mbox#lunch@x.org")
+    assert (view.document.part, view.chunks[0].content) == ("", "Not a message.")
+
+
 def test_a_mailbox_that_did_not_change_is_not_read(library: Library, mail: Path) -> None:
     mail.touch()
     job = index(library, "s")

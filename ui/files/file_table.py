@@ -148,8 +148,8 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
 
 def _title(document: Document) -> str:
     """Return the title of a file, for one that holds many documents their number."""
-    if document.parts:
-        return plural(document.parts, "document")
+    if document.part_count:
+        return plural(document.part_count, "document")
     return in_one_line(passages.own_title(document))
 
 

@@ -144,9 +144,9 @@ def _held(view: DocumentView) -> str:
     for part in view.parts:
         link = anchor(document_parameters(view.document.store, part.address), in_one_line(part.title))
         items += f'<li>{link} <span class="cp-quiet">{html.escape(part.date[:10])}</span></li>'
-    more = view.document.parts - len(view.parts)
+    more = view.document.part_count - len(view.parts)
     rest = f'<p class="cp-quiet">And {plural(more, "older one")}: search for them.</p>' if more > 0 else ""
-    return f"<h2>{plural(view.document.parts, 'document')} in this file</h2><ul>{items}</ul>{rest}"
+    return f"<h2>{plural(view.document.part_count, 'document')} in this file</h2><ul>{items}</ul>{rest}"
 
 
 def similar(found: Sequence[Similar], origin: SearchOrigin) -> str:
