@@ -67,7 +67,8 @@ _BEGINNINGS = {
 _HEADER = re.compile(rb"([A-Za-z][A-Za-z0-9-]{1,60}):[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*\r?\n")
 _OF_MAIL = frozenset(b"date to subject message-id received mime-version return-path delivered-to".split())
 _OF_RAW_MAIL = frozenset(b"message-id received mime-version return-path delivered-to".split())
-_MAILBOX = re.compile(rb"From [^\s]+(?:@| at )?[^\n]*\b(?:19|20)\d\d\b[^\n]*\n[!-9;-~]+:")
+_MAILBOX = re.compile(rb"From (\S[^\n]{5,200})\n[!-9;-~]{1,80}:")
+_YEAR = re.compile(rb"\b(?:19|20)\d\d\b")
 _PAGE = re.compile(
     rb"(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype[ ]html|html|head|body|table|meta)\b", re.I
 )
@@ -162,7 +163,7 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
         return ".fb2" if b"<FictionBook" in beginning else ".opml" if b"<opml" in beginning else ".xml"
     if _is_mail(beginning, _OF_MAIL):
         return ".mht" if b"multipart/related" in beginning and suffix in _OFFICE else ".eml"
-    if _MAILBOX.match(beginning):
+    if (line := _MAILBOX.match(beginning)) and _YEAR.search(line[1]):
         return ".mbox"
     if suffix in _TEXT_OF_OLD and beginning and b"\0" not in data[:_LOOKED_AT]:
         is_table = _TABLE.match(beginning) or _TEXT_OF_OLD[suffix] != ".csv"

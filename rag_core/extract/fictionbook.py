@@ -15,7 +15,7 @@ from rag_core.types import Extracted
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_DECLARATION = re.compile(r"\s*<\?xml[^<>]*\?>")
+_DECLARATION = re.compile(r"<\?xml[^<>]*>")
 _PARAGRAPHS = frozenset(("p", "v", "text-author", "subtitle", "td", "th"))
 
 

@@ -15,7 +15,7 @@ from rag_core.types import Extracted
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_DECLARATION = re.compile(r"\s*<\?xml[^<>]*\?>")
+_DECLARATION = re.compile(r"<\?xml[^<>]*>")
 _TEXTS = ("text", "title", "TEXT")
 _MORE = ("_note", "description", "htmlUrl", "xmlUrl", "url", "LINK")
 _DEEPEST = 3  # levels that are headings
