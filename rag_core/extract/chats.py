@@ -31,7 +31,7 @@ _TITLE_DAY = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})[ ](\d\d:\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ExportedMessage:
     """A message of a chat."""
 
     day: date
@@ -40,7 +40,7 @@ class ChatMessage:
     text: str
 
 
-def document(file_type: str, name: str, title: str, messages: Sequence[ChatMessage]) -> Extracted:
+def chat_document(file_type: str, name: str, title: str, messages: Sequence[ExportedMessage]) -> Extracted:
     """The messages in order, below their days. ``file_type`` is that of the document."""
     builder = Builder()
     for day, of_day in groupby(messages, key=lambda message: message.day):
@@ -72,26 +72,26 @@ def read_whatsapp(text: str, name: str) -> Extracted | None:
         return None
     matched = [(_LINE.match(line), line) for line in text.splitlines()]
     order = _order([match for match, _ in matched if match])
-    messages: list[ChatMessage] = []
+    messages: list[ExportedMessage] = []
     held: list[str] = []
     begun: tuple[date, str] | None = None
-
-    def end() -> None:
-        if begun and held:
-            body = "\n".join(held).strip()
-            who = _WHO.match(body)
-            said = body[who.end() :].strip() if who else body
-            messages.append(ChatMessage(*begun, one_line(who[1]) if who else "", said.replace("\u200e", "")))
-
     for match, line in matched:
         if match and (day := _day(match, order)):
-            end()
+            messages += [_message(*begun, held)] if begun else []
             begun, held = (day, _clock(match)), [line[match.end() :]]
         else:
             held.append(line)
-    end()
+    messages += [_message(*begun, held)] if begun else []
     title = "" if name.lower().startswith("_chat") else re.sub(r"\.txt$", "", name, flags=re.I)
-    return document("text", name, title, messages)
+    return chat_document("text", name, title, messages)
+
+
+def _message(day: date, clock: str, lines: Sequence[str]) -> ExportedMessage:
+    """Make a message of its lines, the first of which begins with the sender."""
+    body = "\n".join(lines).strip()
+    who = _WHO.match(body)
+    text = body[who.end() :].strip() if who else body
+    return ExportedMessage(day, clock, one_line(who[1]) if who else "", text.replace("\u200e", ""))
 
 
 def _order(matches: Sequence[re.Match[str]]) -> str:
@@ -145,10 +145,10 @@ def read_telegram(chats: Sequence[dict[str, Any]], name: str) -> Extracted:
     messages = [found for chat in chats for each in chat["messages"] if (found := _telegram_message(each))]
     messages.sort(key=lambda message: message.day)  # of several chats; stable within a day
     names = [one_line(str(chat.get("name") or "")) for chat in chats]
-    return document("text", name, ", ".join(filter(None, names[:5])), messages)
+    return chat_document("text", name, ", ".join(filter(None, names[:5])), messages)
 
 
-def _telegram_message(value: Any) -> ChatMessage | None:
+def _telegram_message(value: Any) -> ExportedMessage | None:
     if not isinstance(value, dict):
         return None
     try:
@@ -168,7 +168,7 @@ def _telegram_message(value: Any) -> ChatMessage | None:
         parts = [str(action).replace("_", " ")]
     who = one_line(str(value.get("from") or value.get("actor") or ""))
     text = "\n".join(filter(None, parts)).strip()
-    return ChatMessage(sent.date(), f"{sent:%H:%M}", who, text) if text else None
+    return ExportedMessage(sent.date(), f"{sent:%H:%M}", who, text) if text else None
 
 
 def _plain(text: Any) -> str:
@@ -181,7 +181,7 @@ def _plain(text: Any) -> str:
 
 def read_telegram_page(root: _Element, name: str) -> Extracted | None:
     """A ``messages.html`` of Telegram; None for any other page."""
-    messages: list[ChatMessage] = []
+    messages: list[ExportedMessage] = []
     who = ""
     for element in root.iter("div"):
         classes = element.get("class", "").split()
@@ -194,12 +194,12 @@ def read_telegram_page(root: _Element, name: str) -> Extracted | None:
         text = "\n".join(filter(None, (_text_of(element, "text"), _text_of(element, "media_wrap"))))
         with suppress(ValueError):
             day = date(int(sent[3]), int(sent[2]), int(sent[1]))
-            messages.append(ChatMessage(day, time.fromisoformat(sent[4]).strftime("%H:%M"), who, text))
+            messages.append(ExportedMessage(day, time.fromisoformat(sent[4]).strftime("%H:%M"), who, text))
     if not messages:
         return None
     header = next((part for part in root.iter("div") if "page_header" in part.get("class", "").split()), None)
     title = " ".join("".join(header.itertext()).split()) if header is not None else ""
-    return document("html", name, title, [message for message in messages if message.text])
+    return chat_document("html", name, title, [message for message in messages if message.text])
 
 
 def _sent(part: _Element) -> re.Match[str] | None:

@@ -21,7 +21,7 @@ _LATEST_S = 2**33  # the year 2242
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ContainedPart:
     """A part of a file that is a document of its own."""
 
     name: str  #: What it is called in the file: its id, or the beginning of its hash.
@@ -42,7 +42,7 @@ def path_of_part(path: PurePosixPath) -> PurePosixPath:
     return path.with_suffix(_FORMATS[path.suffix.lower()][0])
 
 
-def parts_of(data: bytes, path: PurePosixPath) -> list[Part]:
+def parts_of(data: bytes, path: PurePosixPath) -> list[ContainedPart]:
     """The parts of a file, the newest first; none if it is not of its format, or holds nothing."""
     if binary.signature(data):
         return []
@@ -50,7 +50,7 @@ def parts_of(data: bytes, path: PurePosixPath) -> list[Part]:
     return _called_apart(found)
 
 
-def _called_apart(found: list[Part]) -> list[Part]:
+def _called_apart(found: list[ContainedPart]) -> list[ContainedPart]:
     """``found`` with a number behind each name that an earlier part of the file has."""
     seen = Counter[str]()
     names: dict[int, str] = {}
@@ -60,7 +60,7 @@ def _called_apart(found: list[Part]) -> list[Part]:
     return [replace(part, name=names[part.number]) for part in found]
 
 
-def _messages(data: bytes) -> Iterator[Part]:
+def _messages(data: bytes) -> Iterator[ContainedPart]:
     for message in mailbox.newest_first(data):
 
         def raw(message: mailbox.Message = message) -> bytes:
@@ -69,11 +69,11 @@ def _messages(data: bytes) -> Iterator[Part]:
         digest = hashlib.sha256(raw()).hexdigest()
         name = mailbox.id_of(data, message) or digest[:_HASH_DIGITS]
         time_ns = _nanoseconds(message.sent)
-        yield Part(name, message.number, raw, digest, message.end - message.start, time_ns)
+        yield ContainedPart(name, message.number, raw, digest, message.end - message.start, time_ns)
 
 
-def _notes(data: bytes) -> Iterator[Part]:
-    found: list[Part] = []
+def _notes(data: bytes) -> Iterator[ContainedPart]:
+    found: list[ContainedPart] = []
     for number, (start, end) in enumerate(evernote.spans(data), 1):
 
         def raw(start: int = start, end: int = end) -> bytes:
@@ -82,7 +82,9 @@ def _notes(data: bytes) -> Iterator[Part]:
         digest = hashlib.sha256(raw()).hexdigest()
         created, title = evernote.made(raw())
         name = f"{created}-{hashlib.sha256(title).hexdigest()[:8]}" if created else digest[:_HASH_DIGITS]
-        found.append(Part(name, number, raw, digest, end - start, _nanoseconds(evernote.time_of(created))))
+        found.append(
+            ContainedPart(name, number, raw, digest, end - start, _nanoseconds(evernote.time_of(created)))
+        )
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
 
 
@@ -91,7 +93,7 @@ def _nanoseconds(time: datetime | None) -> int | None:
     return int(seconds) * _NS if 0 < seconds < _LATEST_S else None
 
 
-_FORMATS: dict[str, tuple[str, Callable[[bytes], Iterator[Part]]]] = {
+_FORMATS: dict[str, tuple[str, Callable[[bytes], Iterator[ContainedPart]]]] = {
     ".mbox": (".eml", _messages),
     ".enex": (".enex", _notes),
 }

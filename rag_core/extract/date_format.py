@@ -61,12 +61,12 @@ class _Piece:
     text: str
 
 
-def is_date(code: str) -> bool:
+def shows_date(code: str) -> bool:
     """Whether a section of a format code shows a date, a time or a duration."""
     return any(match["elapsed"] or match["date"] or match["half"] for match in _TOKEN.finditer(code))
 
 
-def displayed(value: float, code: str, *, since_1904: bool = False) -> str:
+def displayed_date(value: float, code: str, *, since_1904: bool = False) -> str:
     """Return the day and time ``value`` in a section of a format code. Raises ValueError and OverflowError
     for one that no cell can show."""
     pieces, locale = _pieces(code)

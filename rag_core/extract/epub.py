@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 from zipfile import ZipFile
 
+from lxml.etree import _Element
+
 from rag_core.extract import encoding, webpage
 from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.extract.office import BROKEN, member, salvaged, xml
@@ -24,10 +26,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     with ZipFile(io.BytesIO(data)) as archive:
         place = _place(archive)
         book = salvaged(member(archive, place), place, warnings)
-        files = {item.get("id"): item.get("href", "") for item in book.iter("{*}item")}
-        chapters = list(book.iter("{*}itemref"))
-        for number, chapter in enumerate(chapters, 1):
-            file = unquote(files.get(chapter.get("idref"), "").partition("#")[0])
+        chapters = _chapters(book)
+        for number, file in enumerate(chapters, 1):
             name = posixpath.normpath(posixpath.join(posixpath.dirname(place), file))
             try:
                 page = webpage.visible_page(encoding.decode(member(archive, name), "html").text)
@@ -49,6 +49,13 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         warnings=warnings,
         metadata={"author": author} if author else {},
     )
+
+
+def _chapters(book: _Element) -> list[str]:
+    """Return the files of the chapters in their order, as the list of chapters names them."""
+    files = {item.get("id"): item.get("href", "") for item in book.iter("{*}item")}
+    references = [chapter.get("idref") for chapter in book.iter("{*}itemref")]
+    return [unquote(files.get(reference, "").partition("#")[0]) for reference in references]
 
 
 def _place(archive: ZipFile) -> str:

@@ -37,7 +37,7 @@ def json_segments(text: str) -> tuple[Segment, ...]:
         return _grouped(text, [], "key")
     if records := _records(text):
         return _grouped(text, [(start, str(number)) for number, start in enumerate(records, 1)], "record")
-    return nested.json_segments(text) or _grouped(text, [], "key")
+    return nested.entries_of_json(text) or _grouped(text, [], "key")
 
 
 def date_of_records(text: str) -> str | None:

@@ -86,9 +86,9 @@ def content_of(part: MIMEPart) -> Content:
 def _of_outlook(part: MIMEPart, name: str) -> Content:
     """What is in a ``winmail.dat``: the text, and what is attached."""
     try:
-        return content_of(tnef.message(_raw(part)))
+        return content_of(tnef.tnef_message(_raw(part)))
     except (ValueError, LookupError, TypeError):
-        held = [name, tnef.words(_raw(part))]
+        held = [name, tnef.readable_runs(_raw(part))]
         return Content([text for text in held if text], unread=[_SENTENCE_TNEF])
 
 

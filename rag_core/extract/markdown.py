@@ -86,7 +86,7 @@ def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extract
         title_from = "front matter"
     elif outline.headings and (first := min(outline.headings, key=lambda heading: heading.level)).level < 3:
         title, title_from = first.text, "heading" if first.level == 1 else "section"
-    tagged = [*frontmatter.tags_in(values), *page.tags, *note_names.tags_in(path.name), *outline.tags]
+    tagged = [*frontmatter.tags_in(values), *page.tags, *note_names.tags_of_name(path.name), *outline.tags]
     kept, left_out = tags.bounded(frontmatter.unique(tagged))
     return Extracted(
         text=text,

@@ -30,7 +30,7 @@ _SPACES = re.compile(r"[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NestedEntry:
     """An entry of a file; ``name`` is its key, or what an item of a list is called, '' for nothing."""
 
     start: int
@@ -39,11 +39,11 @@ class Entry:
     begin: int  #: Where what it holds begins.
 
 
-Children = Callable[[Entry], list[Entry]]
+Children = Callable[[NestedEntry], list[NestedEntry]]
 """The entries in an entry, in order; none for a value."""
 
 
-def json_segments(text: str) -> tuple[Segment, ...]:
+def entries_of_json(text: str) -> tuple[Segment, ...]:
     """The entries of a JSON document; one segment for what is none."""
     first = _skip(text, 0)
     try:
@@ -52,7 +52,7 @@ def json_segments(text: str) -> tuple[Segment, ...]:
         return ()
     if _skip(text, end) != len(text):
         return ()
-    return _segments(text, Entry(0, len(text), "", first), lambda entry: _json_children(text, entry))
+    return _segments(text, NestedEntry(0, len(text), "", first), lambda entry: _json_children(text, entry))
 
 
 def yaml_segments(text: str) -> tuple[Segment, ...]:
@@ -61,24 +61,24 @@ def yaml_segments(text: str) -> tuple[Segment, ...]:
     ends = _ends(marks, len(text))
     place_of = {mark.start: place for place, mark in enumerate(marks)}
 
-    def children(entry: Entry) -> list[Entry]:
+    def children(entry: NestedEntry) -> list[NestedEntry]:
         place = place_of[entry.begin] + 1 if entry.begin >= 0 else 0
-        found: list[Entry] = []
+        found: list[NestedEntry] = []
         while place < len(marks) and marks[place].start < entry.end:
             mark = marks[place]
-            found.append(Entry(mark.line, ends[place], mark.name, mark.start))
+            found.append(NestedEntry(mark.line, ends[place], mark.name, mark.start))
             place = max(place + 1, ends_at[ends[place]])
         return found
 
     ends_at = {len(text): len(marks)} | {mark.line: place for place, mark in reversed([*enumerate(marks)])}
     whole = Segment(0, len(text))
-    return _segments(text, Entry(0, len(text), "", -1), children) or ((whole,) if text else ())
+    return _segments(text, NestedEntry(0, len(text), "", -1), children) or ((whole,) if text else ())
 
 
 # --- what is cut ------------------------------------------------------------------------
 
 
-def _segments(text: str, whole: Entry, children: Children) -> tuple[Segment, ...]:
+def _segments(text: str, whole: NestedEntry, children: Children) -> tuple[Segment, ...]:
     """The smallest cuts of ``whole`` that fit; neighbours that are small share a segment."""
     pieces = list(_pieces(whole, children))
     if not pieces:
@@ -98,7 +98,7 @@ def _segments(text: str, whole: Entry, children: Children) -> tuple[Segment, ...
 
 
 def _segment(
-    pieces: list[tuple[Entry, tuple[str, ...]]], spans: list[tuple[int, int]], held: list[int]
+    pieces: list[tuple[NestedEntry, tuple[str, ...]]], spans: list[tuple[int, int]], held: list[int]
 ) -> Segment:
     entry, above = pieces[held[0]]
     own = (entry.name,) if len(held) == 1 and entry.name else ()
@@ -106,10 +106,10 @@ def _segment(
     return Segment(spans[held[0]][0], spans[held[-1]][1], path, "key", one_line(entry.name))
 
 
-def _pieces(whole: Entry, children: Children) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+def _pieces(whole: NestedEntry, children: Children) -> Iterator[tuple[NestedEntry, tuple[str, ...]]]:
     """Entries that fit, or hold no others, each with the names above it; they begin where the last one ends.
     What stands before the first entry in one belongs to it."""
-    todo: list[tuple[Entry, tuple[str, ...]]] = [(inner, ()) for inner in reversed(children(whole))]
+    todo: list[tuple[NestedEntry, tuple[str, ...]]] = [(inner, ()) for inner in reversed(children(whole))]
     while todo:
         entry, above = todo.pop()
         inner = children(entry) if entry.end - entry.start > _FITS and len(above) < _DEEPEST else []
@@ -119,7 +119,7 @@ def _pieces(whole: Entry, children: Children) -> Iterator[tuple[Entry, tuple[str
         path = (*above, entry.name) if entry.name else above
         first, *others = inner
         todo += [(each, path) for each in reversed(others)]
-        todo.append((Entry(entry.start, first.end, first.name, first.begin), path))
+        todo.append((NestedEntry(entry.start, first.end, first.name, first.begin), path))
 
 
 def _with_comments(text: str, starts: list[int]) -> list[int]:
@@ -142,12 +142,12 @@ def _with_comments(text: str, starts: list[int]) -> list[int]:
 # --- JSON -------------------------------------------------------------------------------
 
 
-def _json_children(text: str, entry: Entry) -> list[Entry]:
+def _json_children(text: str, entry: NestedEntry) -> list[NestedEntry]:
     """The keys of an object or the items of a list, by the standard library's own scanner."""
     opening = text[entry.begin : entry.begin + 1]
     if opening not in ("{", "["):
         return []
-    found: list[Entry] = []
+    found: list[NestedEntry] = []
     place = _skip(text, entry.begin + 1)
     while text[place] not in "}]":
         start, name = place, ""
@@ -156,7 +156,7 @@ def _json_children(text: str, entry: Entry) -> list[Entry]:
             place = _skip(text, _skip(text, colon) + 1)
         begin = place
         value, end = _DECODER.raw_decode(text, begin)
-        found.append(Entry(start, end, str(name) or _name_of(value), begin))
+        found.append(NestedEntry(start, end, str(name) or _name_of(value), begin))
         place = _skip(text, end)
         place = _skip(text, place + (text[place] == ","))
     return found

@@ -29,7 +29,7 @@ _SUFFIX_BY_KIND = {
 """What `binary` says of a file → a suffix of such files."""
 
 
-def sentence(suffix: str, kind: str) -> str:
+def why_not_read(suffix: str, kind: str) -> str:
     """Why a file with this lower-case suffix, or of this ``kind`` (see `binary`), is not read; '' for what
     holds nothing to read."""
     advice = _ADVICE_BY_SUFFIX.get(suffix) or _ADVICE_BY_SUFFIX.get(_SUFFIX_BY_KIND.get(kind, ""))

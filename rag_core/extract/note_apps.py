@@ -36,7 +36,7 @@ _LISTS = {"tags": "tags", "tag": "tags", "alias": "aliases", "aliases": "aliases
 
 
 @dataclass(slots=True)
-class Page:
+class AppNote:
     """A note as its app shows it."""
 
     text: str  #: In as many lines as it was.
@@ -45,9 +45,9 @@ class Page:
     tags: list[str] = field(default_factory=list)  #: Of single blocks.
 
 
-def page(text: str, body: int, *, of_notion: bool) -> Page:
+def page(text: str, body: int, *, of_notion: bool) -> AppNote:
     """The note in ``text`` whose front matter ends at ``body``."""
-    note = Page(text, body)
+    note = AppNote(text, body)
     if "::" in text:
         _read_logseq(note)
     if not note.values:
@@ -58,7 +58,7 @@ def page(text: str, body: int, *, of_notion: bool) -> Page:
 # --- Logseq -----------------------------------------------------------------------------
 
 
-def _read_logseq(note: Page) -> None:
+def _read_logseq(note: AppNote) -> None:
     begin, place = note.body, note.body
     for line in note.text[place : place + 64_000].splitlines(keepends=True):
         match = _PROPERTY.fullmatch(line.rstrip("\r\n"))

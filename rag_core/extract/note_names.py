@@ -38,7 +38,7 @@ def as_page(stem: str) -> str:
     return unquote(name) if _ESCAPED.search(name) else name
 
 
-def tags_in(name: str) -> list[str]:
+def tags_of_name(name: str) -> list[str]:
     """The tags in a name of Denote: ``20251108T101500--walk__nature_dog``."""
     denote = _DENOTE.match(name)
     return [tag for tag in denote[2].split("_") if tag] if denote and denote[2] else []

@@ -103,7 +103,7 @@ class _Section:
 
     @cached_property
     def is_date(self) -> bool:
-        return "general" not in self.kinds and date_format.is_date(self.code)
+        return "general" not in self.kinds and date_format.shows_date(self.code)
 
     @cached_property
     def plain_shape(self) -> re.Match[str] | None:
@@ -116,17 +116,17 @@ class _Section:
         return self.condition is None or _TESTS[self.condition[0]](float(value), self.condition[1])
 
 
-def displayed(value: float, code: str, *, since_1904: bool = False) -> str:
+def displayed_number(value: float, code: str, *, since_1904: bool = False) -> str:
     """Return ``value`` as a cell with this format code shows it; of a code that no program can follow the
     plain number."""
     sections = _sections(code)
     section, number = _chosen(value, sections)
     try:
         if section.is_date:
-            return date_format.displayed(number, section.code, since_1904=since_1904)
+            return date_format.displayed_date(number, section.code, since_1904=since_1904)
         return " ".join(_number(number, section).split())
     except (ValueError, OverflowError, ArithmeticError):
-        return plain(value)
+        return plain_number(value)
 
 
 def displayed_text(text: str, code: str) -> str:
@@ -137,12 +137,12 @@ def displayed_text(text: str, code: str) -> str:
     return "".join(text if each.kind == "@" else each.text for each in section.tokens if each.kind in "@text")
 
 
-def is_date(code: str) -> bool:
+def format_shows_date(code: str) -> bool:
     """Whether a format code shows positive numbers as dates, times or durations."""
     return _sections(code)[0].is_date
 
 
-def plain(value: float) -> str:
+def plain_number(value: float) -> str:
     """Return a number without a format, as a person types it: of whole numbers all digits."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))

@@ -87,10 +87,12 @@ def _pieces_of_paragraph(paragraph: _Element) -> Iterator[str]:
         yield " " if local_name(element) == "br" else element.text or ""
 
 
-def opened(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[str]]:
+def opened_package(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[str]]:
     """Open a file in Open XML with its library, which knows only the usual kinds and namespaces and gives
-    up at any damaged part. Return the document, and a sentence for each part that had to be left out. Raises
-    what the library raises if the document itself is damaged."""
+    up at any damaged part.
+
+    Return the document, and a sentence for each part that had to be left out. Raises what the library raises
+    if the document itself is damaged."""
     with ZipFile(io.BytesIO(data)) as archive:
         is_strict = _STRICT.search(member(archive, "_rels/.rels")) is not None
     if not is_strict:

@@ -44,14 +44,9 @@ def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extract
     body, values = _head(text)
     shown, links = _without_addresses(text, body)
     headings = list(_headings(shown, body))
-    tagged = [*_names(values.get("filetags", ""), ":"), *_names(values.get("roam_tags", ""), " ")]
-    tagged += [*_names(values.get("keywords", ""), ","), *note_names.tags_in(path.name)]
-    for match in _HEADING.finditer(shown, body):
-        tagged += _names(found[1], ":") if (found := _TAGS.search(match[2][:_LONGEST])) else []
+    tagged = [*_tags(values, shown, body), *note_names.tags_of_name(path.name)]
     kept, left_out = tags.bounded(frontmatter.unique(tagged))
-    alias = values.get("roam_aliases", "") + " " + values.get("roam_alias", "")
-    title = one_line(values.get("title", ""))
-    heading = title or (headings[0].text if headings else "")
+    heading = one_line(values.get("title", "")) or (headings[0].text if headings else "")
     return Extracted(
         text=shown,
         file_type="org",
@@ -59,7 +54,7 @@ def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extract
         title=heading or title_of_name(path),
         title_from="heading" if heading else "file name",
         segments=sections(headings, body, len(shown)),
-        aliases=frontmatter.unique(one_line(quoted or word) for quoted, word in _QUOTED.findall(alias)),
+        aliases=_aliases(values),
         tags=kept,
         links=tuple(links),
         date=first_in_name(values.get("date", "")) or first_in_name(values.get("created", "")),
@@ -67,6 +62,22 @@ def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extract
         metadata=_metadata(values),
         warnings=tuple(filter(None, (warning, front.unsure, left_out))),
     )
+
+
+def _tags(values: dict[str, str], text: str, body: int) -> Iterator[str]:
+    """Return the tags of the file, then those of its headings, which begin at ``body``."""
+    yield from _names(values.get("filetags", ""), ":")
+    yield from _names(values.get("roam_tags", ""), " ")
+    yield from _names(values.get("keywords", ""), ",")
+    for match in _HEADING.finditer(text, body):
+        if found := _TAGS.search(match[2][:_LONGEST]):
+            yield from _names(found[1], ":")
+
+
+def _aliases(values: dict[str, str]) -> tuple[str, ...]:
+    """Return the other names of the file: words, or several words in quotes."""
+    written = values.get("roam_aliases", "") + " " + values.get("roam_alias", "")
+    return frontmatter.unique(one_line(quoted or word) for quoted, word in _QUOTED.findall(written))
 
 
 def _head(text: str) -> tuple[int, dict[str, str]]:

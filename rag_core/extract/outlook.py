@@ -21,7 +21,7 @@ _DISPLAY_TO, _DISPLAY_CC = 0x0E04, 0x0E03
 _SHOWN = ("From", "To", "Cc", "Date")
 
 
-def message(data: bytes) -> EmailMessage:
+def outlook_message(data: bytes) -> EmailMessage:
     """The message in ``data`` with its attachments. Raises what the package raises for what is none."""
     saved = Message.load(data)
     found = EmailMessage()

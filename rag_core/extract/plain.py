@@ -92,7 +92,7 @@ def _exported(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extr
     elif kind == "json":
         found = exports.read_json(decoded.text, path)
     elif kind == "html" and (reader := exports.page_reader(decoded.text)):
-        root = webpage.tree(decoded.text)
+        root = webpage.page_tree(decoded.text)
         found = reader(root, path.name) if root is not None else None
     if found is None:
         return None
@@ -116,7 +116,7 @@ def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
 
 
 def _not_text(path: PurePosixPath, what: str) -> NotText:
-    if sentence := not_read.sentence(path.suffix.lower(), what):
+    if sentence := not_read.why_not_read(path.suffix.lower(), what):
         return NotText(sentence, f"{path.name!r} is found by its name.")
     return NotText(
         f"{path.name!r} is {what}, not text.",

@@ -98,20 +98,20 @@ def _first_filled(cells: Sequence[str]) -> int:
 def shown_number(number: float, code: str, since_1904: bool) -> tuple[str, str]:
     """Return a number or a date as a cell with this format code shows it; and the number or the ISO date
     behind it if a search for it would not find what the cell shows, else ''."""
-    shown = number_format.displayed(number, code, since_1904=since_1904)
+    shown = number_format.displayed_number(number, code, since_1904=since_1904)
     if code == number_format.GENERAL:
         return shown, ""
-    if not number_format.is_date(code):
+    if not number_format.format_shows_date(code):
         return shown, hidden_number(shown, number)
     if number < 1:  # a time
         return shown, ""
     with suppress(OverflowError):
-        day = first_day(since_1904) + timedelta(days=int(number))
+        day = epoch_of(since_1904) + timedelta(days=int(number))
         return shown, hidden_day(shown, day.date().isoformat())
     return shown, ""
 
 
-def first_day(since_1904: bool) -> datetime:
+def epoch_of(since_1904: bool) -> datetime:
     """Return the day from which a workbook counts."""
     return datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
 
@@ -119,7 +119,7 @@ def first_day(since_1904: bool) -> datetime:
 def hidden_number(shown: str, value: float) -> str:
     """Return the number in a cell if a search for it would not find what the cell shows: 0.075 for ``7.5%``;
     '' otherwise."""
-    plain = number_format.plain(value)
+    plain = number_format.plain_number(value)
     whole, _, decimals = plain.partition(".")
     if len(decimals) > _MOST_DECIMALS or "e" in plain:
         return ""

@@ -92,7 +92,7 @@ def _cell(value: Any) -> str:
         case bool():
             return "TRUE" if value else "FALSE"
         case float():
-            return number_format.plain(value)
+            return number_format.plain_number(value)
         case datetime() if value.time() == time.min:
             return value.date().isoformat()
         case _:

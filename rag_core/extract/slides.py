@@ -20,7 +20,7 @@ from rag_core.extract.office import (
     BROKEN,
     core_properties,
     local_name,
-    opened,
+    opened_package,
     refuse_encrypted,
     text_of_graphic,
     xml,
@@ -38,7 +38,7 @@ _OF_NOTHING = re.compile(
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The presentation in ``data``. A slide or chart that cannot be read is named in a warning."""
     refuse_encrypted(data, path)
-    presentation, warnings = opened(data, Presentation)
+    presentation, warnings = opened_package(data, Presentation)
     builder, first = Builder(), ""
     entries = presentation.element.sldIdLst
     for number, entry in enumerate(() if entries is None else entries, 1):

@@ -57,7 +57,7 @@ class _Parts:
     attached: list[_Attached] = field(default_factory=list)
 
 
-def message(data: bytes) -> EmailMessage:
+def tnef_message(data: bytes) -> EmailMessage:
     """The message in ``data`` with its attachments. Raises ValueError for what is none."""
     if not data.startswith(MAGIC):
         raise ValueError("it does not begin as TNEF")
@@ -86,7 +86,7 @@ def message(data: bytes) -> EmailMessage:
     return found
 
 
-def words(data: bytes) -> str:
+def readable_runs(data: bytes) -> str:
     """The runs of text in a file that is damaged, a line each."""
     runs = [run.decode("ascii") for run in _RUN.findall(data)]
     runs += [run.decode("utf-16-le") for run in _WIDE_RUN.findall(data)]

@@ -56,7 +56,7 @@ def visible_page(markup: str) -> Page:
     """The visible part of a web page."""
     from lxml import etree  # only now: it is slow to import
 
-    root = tree(markup)
+    root = page_tree(markup)
     if root is None:
         return Page("", [])
     blocks = _Blocks()
@@ -71,7 +71,7 @@ def visible_page(markup: str) -> Page:
     return Page(title, blocks.found, blocks.readings.lines())
 
 
-def tree(markup: str) -> _Element | None:
+def page_tree(markup: str) -> _Element | None:
     """The elements of a web page; None where it has none."""
     from lxml import etree  # only now: it is slow to import
 

@@ -17,7 +17,7 @@ from rag_core.extract.office import (
     BROKEN,
     core_properties,
     local_name,
-    opened,
+    opened_package,
     refuse_encrypted,
     text_of_graphic,
     xml,
@@ -34,7 +34,7 @@ _DELETED = frozenset({"del", "moveFrom"})
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``. A part that cannot be read is named in a warning."""
     refuse_encrypted(data, path)
-    document, warnings = opened(data, Document)
+    document, warnings = opened_package(data, Document)
     builder = Builder()
     text = WordText(document.part.rels)
     levels = {style.style_id: level for style in document.styles if (level := _level(style))}

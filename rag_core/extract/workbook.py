@@ -25,7 +25,7 @@ from rag_core.extract.office import (
     text_of_graphic,
     xml,
 )
-from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, first_day, shown_number
+from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, epoch_of, shown_number
 
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -260,7 +260,7 @@ def _cell(book: _Book, cell: _Element, row: int, beside: Beside) -> str:
         for address in _LINK_FORMULA.findall(formula):
             beside.add("Links", row, f"{place}: {address}")
     kind, code = cell.get("t") or "n", _code(book, cell)
-    if kind == "d" and not number_format.is_date(code):
+    if kind == "d" and not number_format.format_shows_date(code):
         return value.removesuffix("T00:00:00")
     if kind in ("n", "d"):
         return _shown_number(book, value, code, place, row, beside) if value else ""
@@ -307,7 +307,7 @@ def _number(value: str, *, since_1904: bool) -> float | None:
             moment = datetime.fromisoformat(value).replace(tzinfo=None)
         except ValueError:
             return None
-        return (moment - first_day(since_1904)) / timedelta(days=1)
+        return (moment - epoch_of(since_1904)) / timedelta(days=1)
     return number if abs(number) < float("inf") else None
 
 

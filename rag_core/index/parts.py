@@ -15,7 +15,7 @@ from typing import Any
 
 from rag_core.errors import NotText, RagError
 from rag_core.extract import Workers, file_type, is_current
-from rag_core.extract.containers import Part
+from rag_core.extract.containers import ContainedPart
 from rag_core.extract.filetypes import title_of_name
 from rag_core.store import Store, parts
 from rag_core.store import documents as write
@@ -25,7 +25,7 @@ from rag_core.wording import plural
 
 _ROWS_A_WRITE = 500
 
-PartReader = Callable[[FileRecord, Part], Extracted | RagError]
+PartReader = Callable[[FileRecord, ContainedPart], Extracted | RagError]
 """Reads a part of a file. Safe in any thread."""
 PartWriter = Callable[[FileRecord, Extracted], FileResult | None]
 """Stores a part that was read; None if the owner has excluded the file meanwhile."""
@@ -52,7 +52,7 @@ class PartsReading:
     _unread: list[int] = field(default_factory=list)
     _is_left_out: bool = False
 
-    def run(self, found: Sequence[Part], container: int) -> bool:
+    def run(self, found: Sequence[ContainedPart], container: int) -> bool:
         """Store the parts ``found`` of the file with the id ``container``. Returns False if the owner has
         excluded the file meanwhile."""
         with self.store.read() as db:
@@ -72,13 +72,13 @@ class PartsReading:
         self._read_all(unread, container)
         return not self._is_left_out
 
-    def _is_as_stored(self, part: Part, stored: dict[str, parts.StoredPart]) -> bool:
+    def _is_as_stored(self, part: ContainedPart, stored: dict[str, parts.StoredPart]) -> bool:
         known = stored.get(part.name)
         if known is None or known.file_hash != part.data_hash or known.state == "failed":
             return False
         return is_current(known.extractor, PurePosixPath(self.file.display))
 
-    def _read_all(self, unread: Sequence[Part], container: int) -> None:
+    def _read_all(self, unread: Sequence[ContainedPart], container: int) -> None:
         with closing(self.workers.ahead(unread, self._read_one, lambda _: True)) as begun:
             for number, (part, future) in enumerate(begun, 1):
                 self.look(f"{self.file.display} ({number:,} of {len(unread):,})")
@@ -88,12 +88,12 @@ class PartsReading:
                 if not self._is_left_out:
                     self._store(self._record(part, container), future.result())
 
-    def _read_one(self, part: Part) -> Extracted | RagError:
+    def _read_one(self, part: ContainedPart) -> Extracted | RagError:
         if self._is_left_out:
             return NotText("The file is excluded.", "Take it back to search it.")
         return self.read(self.file, part)
 
-    def _record(self, part: Part, container: int) -> FileRecord:
+    def _record(self, part: ContainedPart, container: int) -> FileRecord:
         """The row of a part: the path of the file, but its own size and time."""
         time_ns = self.file.stat.mtime_ns if part.time_ns is None else part.time_ns
         stat = self.file.stat._replace(size=part.size, mtime_ns=time_ns, ctime_ns=0, inode=0)

@@ -33,7 +33,7 @@ from rag_core.extract import (
     with_its_name,
 )
 from rag_core.extract.chunk import cut
-from rag_core.extract.containers import Part, holds_parts, parts_of, path_of_part
+from rag_core.extract.containers import ContainedPart, holds_parts, parts_of, path_of_part
 from rag_core.extract.filetypes import NAMED, title_of_name
 from rag_core.extract.ocr import RemoteReader, UnlessHidden
 from rag_core.files import display, read_bytes
@@ -217,7 +217,9 @@ class Reading:
         except RagError as error:
             return error
 
-    def _of_part(self, file: write.FileRecord, part: Part, most_pictures: int = 0) -> Extracted | RagError:
+    def _of_part(
+        self, file: write.FileRecord, part: ContainedPart, most_pictures: int = 0
+    ) -> Extracted | RagError:
         """Read a part of a file. Safe in any thread."""
         path = path_of_part(PurePosixPath(file.display))
         doc = self._document(file, part.data(), path, most_pictures)
@@ -316,9 +318,16 @@ class Reading:
                 whole = with_pictures(doc, shown)
                 rows = self._rows(whole, file)
             added = write.put_document(db, file, whole, rows, extractor_number(PurePosixPath(file.display)))
-            took, notes = round((time.monotonic() - started) * 1000), " ".join(whole.warnings)
-            new, left = added + of_parts[0], rows.skipped + of_parts[1]
-            result = FileResult(file.display, "success", outcome or "reread", new, left, notes, took)
+            notes = " ".join(whole.warnings)
+            result = FileResult(
+                source_file=file.display,
+                status="success",
+                outcome=outcome or "reread",
+                chunks_added=added + of_parts[0],
+                chunks_skipped=rows.skipped + of_parts[1],
+                message=notes,
+                processing_time_ms=round((time.monotonic() - started) * 1000),
+            )
             if outcome:
                 jobs.add_result(db, self.log.job.id, result)
         if whole.waits and self.limits.reads_pictures:

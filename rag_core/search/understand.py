@@ -47,12 +47,18 @@ def understand(
         remarks.append(Notice("long_query", {"length": len(query.raw)}))
         query = with_words(query, lexical.rarest(stores, dict(query.terms.typed), viewer))
     elif mode != "vector":
-        spellings = spelling.together_or_apart(stores, query, viewer)
-        loose = [word for word in query.terms.loose if word.isalpha() and word not in spellings]
-        if corrections := spelling.corrections(stores, loose, viewer):
-            query = with_corrections(query, corrections)
-        query = with_units(query, {word: "|".join(others) for word, others in spellings.items()})
+        query = _spelled(query, stores, viewer)
     return Interpreted(query, allowed, unmatched, tuple(remarks))
+
+
+def _spelled(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
+    """Return ``query`` with the other spellings of its words, and with corrections of those that no passage
+    has."""
+    spellings = spelling.together_or_apart(stores, query, viewer)
+    loose = [word for word in query.terms.loose if word.isalpha() and word not in spellings]
+    if corrections := spelling.corrections(stores, loose, viewer):
+        query = with_corrections(query, corrections)
+    return with_units(query, {word: "|".join(others) for word, others in spellings.items()})
 
 
 def _property_names(stores: Sequence[Store], viewer: Viewer) -> dict[str, str]:

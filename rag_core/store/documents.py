@@ -28,7 +28,7 @@ from rag_core.store.checksums import seal
 from rag_core.store.connection import kept
 from rag_core.store.file import now
 from rag_core.text.words import extra_terms, name_key, well_formed
-from rag_core.types import NAME, Extracted, Passage
+from rag_core.types import NAME, Extracted, Link, Passage
 
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -109,14 +109,19 @@ def put_document(
     aliases = (*doc.aliases, *ids) if doc.file_type == "org" else doc.aliases  # links of Org name ids
     path = "" if file.part else file.display
     _put_names(db, document_id, path, doc.file_type, (doc.title, *ids), aliases)
-    for link in doc.links:
-        key = link_key(file.display, link.target)
-        values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
-        columns = "document_id, type, target, key, heading, label, start"
-        db.execute(f"INSERT INTO links ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    _put_links(db, document_id, file.display, doc.links)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
     return added
+
+
+def _put_links(db: sqlite3.Connection, document_id: int, display: str, links: Sequence[Link]) -> None:
+    """Write the links of a document that is shown as ``display``."""
+    columns = "document_id, type, target, key, heading, label, start"
+    for link in links:
+        key = link_key(display, link.target)
+        values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
+        db.execute(f"INSERT INTO links ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def _put_tags(db: sqlite3.Connection, document_id: int, tags: Sequence[str]) -> None:

@@ -264,8 +264,10 @@ def search_texts(
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
     """For each of ``words``, which no passage has, the ids of a few chunks with a word that begins with it or
-    is another form of it. The index has stems (*univers*), so shorter beginnings of *universi* are searched,
-    too, and the results compared."""
+    is another form of it.
+
+    The index has stems (*univers*), so shorter beginnings of *universi* are searched, too, and the results
+    compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {BEGUN}"""
     ids_found: list[int] = []

@@ -31,15 +31,9 @@ def document(
 ) -> DocumentView | None:
     """Return the document shown as ``path``, None if ``viewer`` may not see it. The chunk ``key`` is
     marked; of documents with equal paths, and of the parts of a file, the one with this chunk is returned."""
-    named = find.documents(db, store, viewer, ids(db, path))
-    sql = """SELECT d.id FROM chunks c JOIN documents d ON d.id = c.document_id
-             WHERE c.key = ? AND ? IN (d.display, d.display || '#' || d.part)"""
-    holder = db.execute(sql, (well_formed(key), well_formed(path))).fetchone()
-    if holder:
-        named = find.documents(db, store, viewer, [holder[0]]) or named
-    if not named:
+    found = _meant(db, store, path, viewer, key)
+    if found is None:
         return None
-    found = named[0]
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
     sql = """SELECT *, ? AS file_type FROM chunks WHERE document_id = ? AND anchor_type <> ?
@@ -60,6 +54,14 @@ def document(
         newer=newer,
         older=older,
     )
+
+
+def _meant(db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str) -> Document | None:
+    sql = """SELECT d.id FROM chunks c JOIN documents d ON d.id = c.document_id
+             WHERE c.key = ? AND ? IN (d.display, d.display || '#' || d.part)"""
+    holder = db.execute(sql, (well_formed(key), well_formed(path))).fetchone()
+    named = find.documents(db, store, viewer, [holder[0]]) if holder else []
+    return next(iter(named or find.documents(db, store, viewer, ids(db, path))), None)
 
 
 _PART = "SELECT d.display || '#' || d.part, d.title, d.date FROM documents d"

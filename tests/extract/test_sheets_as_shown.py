@@ -67,13 +67,13 @@ SHOWN: dict[str, list[tuple[float, str]]] = {
 @pytest.mark.parametrize(("code", "value", "text"), [(c, v, t) for c, rows in SHOWN.items() for v, t in rows])
 def test_a_number_is_shown_in_its_format(code: str, value: float, text: str) -> None:
     if code.startswith("no "):
-        assert number_format.displayed(value, code) != ""
+        assert number_format.displayed_number(value, code) != ""
     else:
-        assert number_format.displayed(value, code) == text
+        assert number_format.displayed_number(value, code) == text
 
 
 def test_a_date_of_a_workbook_of_1904_is_shown() -> None:
-    assert number_format.displayed(1, "yyyy-mm-dd", since_1904=True) == "1904-01-02"
+    assert number_format.displayed_number(1, "yyyy-mm-dd", since_1904=True) == "1904-01-02"
 
 
 def test_a_text_is_shown_in_its_format() -> None:
