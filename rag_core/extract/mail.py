@@ -17,6 +17,7 @@ from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 _FIELDS = {"from": "From", "to": "To"}
+_READERS = {outlook.MAGIC: outlook.outlook_message, tnef.MAGIC: tnef.tnef_message}
 _DEEPEST = 3
 _MOST_SENDERS = 1000  # of a mailbox that can be filtered by; all are found as words
 _COUNT = re.compile(rb"\s*\d+[ \t]*\r?\n")
@@ -42,9 +43,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 def _of_outlook(data: bytes, path: PurePosixPath) -> EmailMessage | None:
     """The message in a file of Outlook; None for other files. Raises ExtractError for a damaged one."""
-    reader = next((each for each in (outlook, tnef) if data.startswith(each.MAGIC)), None)
+    reader = next((read for magic, read in _READERS.items() if data.startswith(magic)), None)
     try:
-        return reader.message(data) if reader else None
+        return reader(data) if reader else None
     except Exception:  # whatever the package for such files raises
         raise damaged(path, data) from None
 
