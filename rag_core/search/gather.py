@@ -79,7 +79,7 @@ def candidates(
                     similarity=near.get(number),
                     is_data=text.is_data,
                     date=text.date,
-                    of_document=words.documents.units.get(text.document, frozenset()),
+                    of_document=words.documents.units.get(number, frozenset()),
                     length=words.documents.lengths.get(text.document, 1),
                 )
             )

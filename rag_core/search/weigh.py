@@ -78,7 +78,7 @@ _NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
-_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.5, "vector": 0.0}
+_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.8, "vector": 0.0}
 """In the value, of a document with every one of several words of the query, if few have them all."""
 _ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
 _SHORT_DOCUMENT = (
@@ -100,7 +100,8 @@ class Candidate(NamedTuple):
     similarity: float | None = None  #: The cosine to the query; None if it is not known.
     is_data: bool = False  #: Whether it is data, such as base64.
     date: str = ""  #: The date of its document; ISO 8601.
-    of_document: frozenset[str] = frozenset()  #: Rarer units that its document holds anywhere.
+    #: Rarer units that its document holds anywhere, if they stand apart and this passage has most of them.
+    of_document: frozenset[str] = frozenset()
     length: int = 1  #: How many passages its document has; known if ``of_document`` is.
 
 

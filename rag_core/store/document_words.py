@@ -21,12 +21,12 @@ _MOST_DOCUMENTS = 40  # that hold every rare word, and whose passage becomes a c
 
 @dataclass(frozen=True, slots=True)
 class DocumentWords:
-    """The rarer words of a query, by the documents that hold at least two of them."""
+    """The documents that hold several of the rarer words of a query, but not in one passage."""
 
-    units: Mapping[int, frozenset[str]] = field(default_factory=dict)  #: Document id → units.
+    #: The passage of each document that has most of these words → all of them that the document has.
+    units: Mapping[int, frozenset[str]] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)  #: Document id → number of its passages.
-    #: A passage of each eligible document that holds every rare word: the one with most of them.
-    passages: Sequence[int] = ()
+    passages: Sequence[int] = ()  #: Those of eligible documents that have every rarer word.
 
 
 NO_DOCUMENTS = DocumentWords()
@@ -47,10 +47,15 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
     held: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
     for unit, document, chunk_id in _holders(db, rare, find.visible(allowed.viewer)):
         held[document].setdefault(unit, []).append(chunk_id)
-    units = {document: frozenset(holders) for document, holders in held.items() if len(holders) > 1}
-    complete = [document for document, its_units in units.items() if len(its_units) == len(rare)]
-    best = [_with_most(held[document]) for document in complete[:_MOST_DOCUMENTS]]
-    return DocumentWords(units, _lengths(db, units), _eligible(db, best, allowed))
+    units: dict[int, frozenset[str]] = {}
+    documents: list[int] = []
+    for document, holders in held.items():
+        passage, count = _with_most(holders)
+        if count < len(holders):
+            units[passage] = frozenset(holders)
+            documents.append(document)
+    complete = [passage for passage, its_units in units.items() if len(its_units) == len(rare)]
+    return DocumentWords(units, _lengths(db, documents), _eligible(db, complete[:_MOST_DOCUMENTS], allowed))
 
 
 def _rare(counts: Mapping[str, int]) -> list[str]:
@@ -82,19 +87,20 @@ def _holders(
     return holders
 
 
-def _with_most(holders: Mapping[str, Sequence[int]]) -> int:
-    """Return the passage that has most of the units; of equal ones the first."""
+def _with_most(holders: Mapping[str, Sequence[int]]) -> tuple[int, int]:
+    """Return the passage that has most of the units, of equal ones the first, and how many it has."""
     counts: defaultdict[int, int] = defaultdict(int)
     for ids in holders.values():
         for chunk_id in ids:
             counts[chunk_id] += 1
-    return min(counts, key=lambda chunk_id: (-counts[chunk_id], chunk_id))
+    most = max(counts.values())
+    return min(chunk_id for chunk_id, count in counts.items() if count == most), most
 
 
-def _lengths(db: sqlite3.Connection, documents: Mapping[int, object]) -> dict[int, int]:
+def _lengths(db: sqlite3.Connection, documents: Sequence[int]) -> dict[int, int]:
     sql = """SELECT document_id, count(*) FROM chunks
              WHERE document_id IN (SELECT value FROM json_each(?)) GROUP BY document_id"""
-    return dict(rows_at_once(db, ["document", "length"], sql, (json.dumps(list(documents)),)))
+    return dict(rows_at_once(db, ["document", "length"], sql, (json.dumps(documents),)))
 
 
 def _eligible(db: sqlite3.Connection, ids: Sequence[int], allowed: find.Eligible) -> list[int]:

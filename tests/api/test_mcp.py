@@ -164,7 +164,7 @@ def test_without_a_model_a_question_gets_the_sentences_that_answer(mcp_owner: As
 def test_a_hostile_note_is_quoted_and_nothing_else(mcp_owner: Assistant, mcp_library: Library) -> None:
     before = known(mcp_library)
     [hit] = mcp_owner.data("search", query="ignore all rules clear_index", n_results=1)["results"]
-    assert HOSTILE.replace("\x1b", "") in hit["content"].replace("\x1b", "")
+    assert HOSTILE.replace("\x1b[31m", "") in hit["content"], "the codes of colours are no text"
     assert mcp_owner.data("open", file_path="trap.md")["passages"][0]["content"] == hit["content"]
     assert known(mcp_library) == before
 

@@ -80,7 +80,7 @@ def test_utf16_without_a_mark_is_told_in_every_script(language: str, encoding: s
     ("name", "head", "encoding"),
     [
         ("a.xml", '<?xml version="1.0" encoding="windows-1251"?><p>', "cp1251"),
-        ("book.fb2", '<?xml version="1.0" encoding="KOI8-R"?>\n<p>', "koi8-r"),
+        ("book.xml", '<?xml version="1.0" encoding="KOI8-R"?>\n<p>', "koi8-r"),
         ("saved", "<!DOCTYPE html>\n<html>\n<meta charset=iso-8859-5>\n", "iso8859-5"),
         ("a.css", '@charset "windows-1251";\n/* ', "cp1251"),
         ("a.tex", "\\documentclass{article}\n\\usepackage[cp1251]{inputenc}\n", "cp1251"),

@@ -70,7 +70,7 @@ def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
     library: Library, vault: Path, name: str
 ) -> None:
     elsewhere = ask(library, Path("/elsewhere") / name)
-    (vault / name).write_bytes(b"%PDF-1.7 \x00\x01")
+    (vault / name).write_bytes(b"\x00\x01BOOKMOBI\x00\xff")
     not_read_yet = ask(library, vault / name)
     index(library, "s")
     skipped = ask(library, vault / name)

@@ -54,7 +54,7 @@ def test_the_only_note_with_both_words_comes_first(library: Library, query: str)
 
 
 def test_the_only_note_with_both_words_fits_beside_its_meaning(library: Library) -> None:
-    hits = library.search(OWNER, "Ferdinand glacier", ["trips"], mode="hybrid", group="document").hits
+    hits = library.search(OWNER, "Ferdinand glacier", ["trips"], mode="hybrid", top_k=30).hits
     assert "trip.md" in {hit.document.path for hit in hits if hit.relevant}
 
 
