@@ -35,6 +35,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from rag_core.search import reasons
+from rag_core.store.document_words import SHORT_DOCUMENT
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
 
@@ -81,9 +82,6 @@ _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says litt
 _EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.8, "vector": 0.0}
 """In the value, of a document with every one of several words of the query, if few have them all."""
 _ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
-_SHORT_DOCUMENT = (
-    16  # passages; in a longer one words that stand apart may have nothing to do with each other
-)
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
 _YEAR = 365.0  # days in which what is new counts half
 
@@ -450,7 +448,7 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
 
 def _held_together(match: _Match) -> frozenset[str]:
     """Return the units that a candidate holds, with those of its whole document if that is short."""
-    return match.held | match.elsewhere if match.candidate.length <= _SHORT_DOCUMENT else match.held
+    return match.held | match.elsewhere if match.candidate.length <= SHORT_DOCUMENT else match.held
 
 
 def _has_every_word(match: _Match, asked: _Asked) -> bool:

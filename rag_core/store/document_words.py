@@ -16,7 +16,10 @@ from rag_core.store import find
 from rag_core.store.connection import rows_at_once
 
 _MOST_PASSAGES = 1000  # with one of the words, whose documents are looked up; the rarest words come first
-_MOST_DOCUMENTS = 40  # that hold every rare word, and whose passage becomes a candidate
+_FEW = 20  # documents with every rare word; if there are more, those with the words apart are no finds
+SHORT_DOCUMENT = 16
+"""Passages of a document whose words belong together. Words that stand apart in a longer one may have nothing
+in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class DocumentWords:
     #: The passage of each document that has most of these words → all of them that the document has.
     units: Mapping[int, frozenset[str]] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)  #: Document id → number of its passages.
-    passages: Sequence[int] = ()  #: Those of eligible documents that have every rarer word.
+    #: Those of eligible short documents that have every rarer word, if few documents do.
+    passages: Sequence[int] = ()
 
 
 NO_DOCUMENTS = DocumentWords()
@@ -47,15 +51,17 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
     held: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
     for unit, document, chunk_id in _holders(db, rare, find.visible(allowed.viewer)):
         held[document].setdefault(unit, []).append(chunk_id)
-    units: dict[int, frozenset[str]] = {}
-    documents: list[int] = []
+    best_of: dict[int, int] = {}  # the document with its words apart → its passage with most of them
     for document, holders in held.items():
         passage, count = _with_most(holders)
         if count < len(holders):
-            units[passage] = frozenset(holders)
-            documents.append(document)
-    complete = [passage for passage, its_units in units.items() if len(its_units) == len(rare)]
-    return DocumentWords(units, _lengths(db, documents), _eligible(db, complete[:_MOST_DOCUMENTS], allowed))
+            best_of[document] = passage
+    units = {passage: frozenset(held[document]) for document, passage in best_of.items()}
+    lengths = _lengths(db, list(best_of))
+    complete = [document for document, holders in held.items() if len(holders) == len(rare)]
+    short = [document for document in complete if lengths.get(document, SHORT_DOCUMENT + 1) <= SHORT_DOCUMENT]
+    passages = [best_of[document] for document in short] if len(complete) <= _FEW else []
+    return DocumentWords(units, lengths, _eligible(db, passages, allowed))
 
 
 def _rare(counts: Mapping[str, int]) -> list[str]:
