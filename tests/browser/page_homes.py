@@ -163,7 +163,7 @@ def broken(folder: Path) -> Iterator[dict[str, str]]:
         ollama.go.set()
         library = _library(folder, ollama_url=ollama.url)
         library.create_store(OWNER, "birds", _MODEL)
-        write(herons(folder / "notes"), {"paper.mobi": "%PDF-1.7 and no more"})
+        write(herons(folder / "notes"), {"paper.mobi": "BOOKMOBI" + "\0\1\2\3" * 40})
         index(library, "birds", folder / "notes")
         index(library, "birds", herons(folder / "gone"))
         write(folder / "notes", {"13.md": "# Heron 13\n\nIt waits.\n"})

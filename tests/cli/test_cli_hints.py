@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -88,7 +89,8 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
         "Done in less than a second: 2 added, 4 skipped, 1 failed.",
         "2 passages added, 1 text embedded.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
-        "  skipped  x.mp3, y.mp3, z.mp3 and 1 more: It is an MP3 recording, not text.",
+        "  skipped  x.mp3, y.mp3, z.mp3 and 1 more: This format is not read yet."
+        " Write down its words in a note, or put a transcript (SRT, VTT, TXT) beside it.",
     ]
     assert "2 read again" in run("index", "--force").out
     assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")
@@ -103,7 +105,7 @@ def test_times_are_those_of_the_clock_on_the_wall_and_json_has_their_offset(run:
     hour = f"{(int(clock[:2]) + 9) % 24:02d}"
     assert shown[2] == f"{hour}:{clock[3:5]}"
     for out in (run("store", "info").out, run("doctor", "--file", garden / "rose.md").out):
-        assert f" {hour}:{clock[3:5]}" in out
+        assert re.search(rf" {hour}:\d\d\b", out), "a minute may have passed since the store was made"
         assert "Z" not in out.replace(str(garden), "")
 
 
