@@ -51,12 +51,13 @@ def parts_of(data: bytes, path: PurePosixPath) -> list[ContainedPart]:
 
 
 def _called_apart(found: list[ContainedPart]) -> list[ContainedPart]:
-    """``found`` with a number behind each name that an earlier part of the file has."""
+    """``found`` with a number behind each name that an earlier part of the file has. The space before it is
+    in no other name, so nobody can send a message that takes the place of another one."""
     seen = Counter[str]()
     names: dict[int, str] = {}
     for part in sorted(found, key=lambda part: part.number):
         seen[part.name] += 1
-        names[part.number] = part.name if seen[part.name] == 1 else f"{part.name}~{seen[part.name]}"
+        names[part.number] = part.name if seen[part.name] == 1 else f"{part.name} {seen[part.name]}"
     return [replace(part, name=names[part.number]) for part in found]
 
 

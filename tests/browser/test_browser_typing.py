@@ -120,3 +120,23 @@ def test_typing_after_enter_is_searched_before_the_address_is_written(app: Watch
         browser.send(message)
     page.locator('.cps-list[data-query="heron tea"]').wait_for(timeout=2000)
     expect(box).to_have_value("heron tea")
+
+
+def test_a_press_that_a_run_swallows_is_sent_again(app: Watched) -> None:
+    page = app.page
+    is_lost = threading.Event()
+
+    def through(browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+        browser.on_message(lambda message: None if is_lost.is_set() else server.send(message))
+
+    page.route_web_socket("**/_stcore/stream", through)
+    app.open("/?q=heron")
+    table = page.locator(".st-key-hit_table")
+    for name, count in (("Table", 1), ("Cards", 0)):
+        app.settle()
+        is_lost.set()
+        page.get_by_role("button", name=name, exact=True).click()
+        page.wait_for_timeout(500)
+        is_lost.clear()
+        expect(table).to_have_count(count)

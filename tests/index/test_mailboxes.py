@@ -102,8 +102,8 @@ def test_equal_messages_and_those_without_an_id_are_documents_too(library: Libra
     index(library, "s", notes)
     assert [part for _, part in rows(library) if "roof" in part] == [
         "roof@x.org",
-        "roof@x.org~2",
-        "roof@x.org~3",
+        "roof@x.org 2",
+        "roof@x.org 3",
     ]
     [hit] = [*library.searching.search(OWNER, "slates", mode="lexical").hits]  # equal passages are one result
     assert len(hit.copies) == 2
@@ -111,6 +111,15 @@ def test_equal_messages_and_those_without_an_id_are_documents_too(library: Libra
     assert len(part) == 32
     assert library.documents.get(OWNER, "s", f"a.mbox#{part}").document.title == "Nameless"
     check_library(library, "s")
+
+
+def test_an_id_that_looks_like_a_second_one_takes_nobody_s_place(library: Library, notes: Path) -> None:
+    forged = [
+        message("Forged", f"A {word}.", 3, f"roof@x.org{end}") for word, end in (("yak", "~2"), ("gnu", "_2"))
+    ]
+    (notes / "a.mbox").write_text(mailbox(ROOF, ROOF.replace("slates", "tiles"), *forged))
+    index(library, "s", notes)
+    assert all(hits(library, word) for word in ("slates", "tiles", "yak", "gnu"))
 
 
 def test_a_renamed_mailbox_takes_its_messages_along(library: Library, mail: Path) -> None:

@@ -29,6 +29,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.support.consistency import check, check_library
 from tests.support.killing import KILLS, Accountable, Embedding, Killer, Ledger
+from tests.support.mailboxes import mailbox, message
 from tests.support.stored import contents, fresh_contents, store_of, unused_vectors
 
 INDEX_KILLS = KILLS * 3 // 5
@@ -150,6 +151,37 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
     assert unused_vectors(library) == 0
     assert look(library).files == on_disk(notes)
     assert contents(library, "s") == fresh_contents(library, notes)
+
+
+def test_a_mailbox_whose_reading_is_killed_is_read_to_its_end(
+    library: Library, notes: Path, killer: Killer
+) -> None:
+    rng, box = killer.random, notes / "archive.mbox"
+    letters = [
+        message(f"Letter {n}", f"It is about subject{n}.", 1 + n % 28, f"m{n}@x.org") for n in range(60)
+    ]
+    box.write_text(mailbox(*letters))
+    library.create_store(OWNER, "s", "hashing")
+    library.add_source(OWNER, "s", notes, ("**/*",))
+    path = library.settings.store_dir / "s.db"
+    library.jobs.request(OWNER, "s")
+    library.close()
+    killer.spare(run, path)
+    for number in killer.rounds(KILLS // 5):
+        letters = rng.sample(letters, len(letters) - 8)
+        letters += [message(f"New {number} {n}", f"It is about topic{number}x{n}.") for n in range(8)]
+        box.write_text(mailbox(*letters))
+        library.jobs.request(OWNER, "s")
+        library.close()
+        killer.kill(run, path)
+        look(library)
+    library.jobs.request(OWNER, "s")
+    job = library.jobs.run(OWNER, "s")
+    assert job is not None
+    assert (job.state, job.failed) == ("done", 0)
+    assert unused_vectors(library) == 0
+    assert contents(library, "s") == fresh_contents(library, notes)
+    assert len(contents(library, "s")) == 1 + len(letters)
 
 
 def look(library: Library) -> Kept:

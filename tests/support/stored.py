@@ -50,12 +50,15 @@ _CHUNK = (
 
 
 def contents(library: Library, name: str) -> dict[bytes, dict[str, Any]]:
-    """All that a store knows of each file, by path: equal for equal files, however they came to be."""
+    """All that a store knows of each file and each part of one, by path and part: equal for equal files,
+    however they came to be."""
     store = store_of(library, name)
     try:
         with store.read() as db:
-            rows = db.execute(f"SELECT id, path, {_ABOUT} FROM documents").fetchall()
-            return {row["path"]: _document(db, row) for row in rows}
+            rows = db.execute(
+                f"SELECT id, CAST(path || part AS BLOB) AS place, {_ABOUT} FROM documents"
+            ).fetchall()
+            return {row["place"]: _document(db, row) for row in rows}
     finally:
         store.close()
 

@@ -30,13 +30,17 @@ function viewOf(root) {
   }, { signal });
 
   // One value says everything: two could be handled in the other order. A run that begins at the same moment
-  // may swallow it, so it is sent again where no answer comes. `unsettled`: the address may not have it yet.
+  // may swallow it, so it is sent again where no answer comes to the text, or to the search that was committed
+  // (`further` times, as it may come back in other words). `unsettled`: the address may not have it yet.
   // After Back or Forward nothing is sent until their search is here: the one before would come back with it.
-  const send = (here = "", forget = false, act = undefined) => {
+  const send = (here = "", forget = false, act = undefined, further = 3) => {
     if (isGoing) return;
     component.setStateValue("asked", { text: typed, search: committed, unsettled: pending.length > 0, here, forget, act, row, tries });
     clearTimeout(timer);
-    timer = setTimeout(() => { if (component.data.text !== typed) { tries += 1; send(); } }, ANSWER_MS);
+    timer = setTimeout(() => {
+      const isLost = component.data.text !== typed || (pending.length > 0 && further > 0);
+      if (isLost) { tries += 1; send("", false, undefined, further - 1); }
+    }, ANSWER_MS);
   };
   const put = (params, act) => {
     committed = spelled(params);
