@@ -41,8 +41,11 @@ NOTES = frozenset("markdown text org rst asciidoc".split())
 """The types of files that are prose by lines."""
 
 
-def documents_in_words(count: int, types: Iterable[str]) -> str:
-    """Write a number of documents: ``18 notes`` if all these file types are notes, else ``18 files``."""
+def documents_in_words(count: int, types: Iterable[str], *, has_parts: bool = False) -> str:
+    """Write a number of documents: ``18 notes`` if all these file types are notes, else ``18 files``; with
+    ``has_parts``, where some are parts of a file, ``18 documents``."""
+    if has_parts:
+        return plural(count, "document")
     return plural(count, "note" if NOTES.issuperset(types) else "file")
 
 

@@ -51,17 +51,24 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
     held: defaultdict[int, dict[str, list[int]]] = defaultdict(dict)
     for unit, document, chunk_id in _holders(db, rare, find.visible(allowed.viewer)):
         held[document].setdefault(unit, []).append(chunk_id)
-    best_of: dict[int, int] = {}  # the document with its words apart → its passage with most of them
+    best_of = _apart(held)
+    units = {passage: frozenset(held[document]) for document, passage in best_of.items()}
+    lengths = _lengths(db, list(best_of))
+    complete = [document for document, holders in held.items() if len(holders) == len(rare)]
+    apart = [document for document in complete if document in best_of] if len(complete) <= _FEW else []
+    passages = [best_of[document] for document in apart if lengths[document] <= SHORT_DOCUMENT]
+    return DocumentWords(units, lengths, _eligible(db, passages, allowed))
+
+
+def _apart(held: Mapping[int, Mapping[str, Sequence[int]]]) -> dict[int, int]:
+    """Return the documents none of whose passages has all of its words, each with the passage that has
+    most. ``held`` are the passages with each word, by document."""
+    best_of: dict[int, int] = {}
     for document, holders in held.items():
         passage, count = _with_most(holders)
         if count < len(holders):
             best_of[document] = passage
-    units = {passage: frozenset(held[document]) for document, passage in best_of.items()}
-    lengths = _lengths(db, list(best_of))
-    complete = [document for document, holders in held.items() if len(holders) == len(rare)]
-    short = [document for document in complete if lengths.get(document, SHORT_DOCUMENT + 1) <= SHORT_DOCUMENT]
-    passages = [best_of[document] for document in short] if len(complete) <= _FEW else []
-    return DocumentWords(units, lengths, _eligible(db, passages, allowed))
+    return best_of
 
 
 def _rare(counts: Mapping[str, int]) -> list[str]:

@@ -29,6 +29,7 @@ from tests.pages.visiting import GUEST, HOSTILE, markup, texts
 from tests.pages.visiting import open_page as open_any
 from tests.support.configured import configure
 from tests.support.documents_made import pdf
+from tests.support.mailboxes import mailbox, message
 from ui.frame import hits
 from ui.frame.deps import library
 from ui.frame.search_state import NOTHING_ASKED, Choices, SearchState, from_params, to_params
@@ -452,3 +453,11 @@ def test_a_page_whose_state_changes_while_it_is_drawn_is_drawn_in_whole(
     monkeypatch.setattr(results, "state", lambda viewer: str(next(states)))
     assert titles(open_page(q="well"))[0] == "Well"
     assert next(states) == 1, "one look, before the search"
+
+
+def test_messages_of_a_mailbox_are_counted_as_documents(indexing: Indexing) -> None:
+    written = [message(name, f"The {name} is red.", 2, f"{name}@x.org") for name in ("roof", "boat")]
+    indexing({"all.mbox": mailbox(*written)})
+    found = shown(open_page(q="red"))
+    assert found["status"].startswith("2 documents")
+    assert sorted(titles(open_page(q="red"))) == ["boat", "roof"]

@@ -312,16 +312,17 @@ def said_of(answer: Answer) -> str:
     """Return the number of documents found, in a few words."""
     fit, count = sum(hit.relevant for hit in answer.hits), len(answer.hits)
     types = (answer.facets or {}).get("type") or {hit.document.file_type for hit in answer.hits}
+    has_parts = any(hit.document.part for hit in answer.hits)
     if not count:
         return "The list ends before this page" if answer.offset else "Nothing found"
     if not (answer.convincing or answer.offset):
         return f"Nothing fits; {count:,} near miss{'es' * (count != 1)}"
     if answer.offset or answer.has_more:
-        all_of = documents_in_words(answer.fitting, types)
+        all_of = documents_in_words(answer.fitting, types, has_parts=has_parts)
         all_of = all_of.replace(" ", "+ ") if answer.fits_more else all_of
         return f"{answer.offset + 1:,}–{answer.offset + count:,} of {all_of}" if answer.offset else all_of
     near = f", {count - fit:,} near miss{'es' * (count - fit != 1)}" if count > fit else ""
-    return documents_in_words(fit, types) + near
+    return documents_in_words(fit, types, has_parts=has_parts) + near
 
 
 def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
