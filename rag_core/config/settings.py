@@ -181,7 +181,8 @@ class Settings(BaseSettings):
     reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
-    max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "The largest file that is read, in megabytes.")
+    max_file_mb: Annotated[int, whole(1, 1_024)] = _index(
+        64, "The largest file that is read, and the largest message of a mailbox, in megabytes.")
     extractor_timeout_s: TimeLimit = _index(
         60.0, "The most seconds for reading one file, and for each picture in it.")
     ocr: _Ocr = _index(

@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from rag_core.extract import binary, evernote, mailbox
+from rag_core.files.slices import Sliced
 
 _HASH_DIGITS = 32
+_HEAD = 65_536  # bytes that tell what a file is
 _NS = 1_000_000_000
 _LATEST_S = 2**33  # the year 2242
 
@@ -26,10 +29,16 @@ class ContainedPart:
 
     name: str  #: What it is called in the file: its id, or the beginning of its hash.
     number: int  #: Its place in the file, from 1.
-    data: Callable[[], bytes]  #: Its bytes as a file of its own.
-    data_hash: str  #: Their sha256.
-    size: int  #: Bytes.
+    start: int  #: Offset of its first byte in the file.
+    end: int
+    data_hash: str  #: The sha256 of its bytes as a file of its own.
     time_ns: int | None  #: When it was written, in nanoseconds since 1970; None if it does not say so.
+
+
+class _Format(NamedTuple):
+    suffix: str  # of a part as a file of its own
+    parts: Callable[[Sliced], Iterator[ContainedPart]]
+    as_file: Callable[[bytes], bytes]  # the bytes of a part in the file → those of a file of its own
 
 
 def holds_parts(path: PurePosixPath) -> bool:
@@ -39,15 +48,22 @@ def holds_parts(path: PurePosixPath) -> bool:
 
 def path_of_part(path: PurePosixPath) -> PurePosixPath:
     """The name under which each part of the file ``path`` is read."""
-    return path.with_suffix(_FORMATS[path.suffix.lower()][0])
+    return path.with_suffix(_FORMATS[path.suffix.lower()].suffix)
 
 
-def parts_of(data: bytes, path: PurePosixPath) -> list[ContainedPart]:
+def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
     """The parts of a file, the newest first; none if it is not of its format, or holds nothing."""
-    if binary.signature(data):
+    if binary.signature(data[:_HEAD]):
         return []
-    found = [*_FORMATS[path.suffix.lower()][1](data)]
+    found = [*_FORMATS[path.suffix.lower()].parts(data)]
     return _called_apart(found)
+
+
+def data_of(data: Sliced, path: PurePosixPath, part: ContainedPart) -> bytes | None:
+    """The bytes of a part of the file ``path`` as a file of its own; None if the file was changed since
+    ``parts_of``."""
+    found = _FORMATS[path.suffix.lower()].as_file(data[part.start : part.end])
+    return found if hashlib.sha256(found).hexdigest() == part.data_hash else None
 
 
 def _called_apart(found: list[ContainedPart]) -> list[ContainedPart]:
@@ -61,31 +77,23 @@ def _called_apart(found: list[ContainedPart]) -> list[ContainedPart]:
     return [replace(part, name=names[part.number]) for part in found]
 
 
-def _messages(data: bytes) -> Iterator[ContainedPart]:
+def _messages(data: Sliced) -> Iterator[ContainedPart]:
     for message in mailbox.newest_first(data):
-
-        def raw(message: mailbox.Message = message) -> bytes:
-            return message.raw(data)
-
-        digest = hashlib.sha256(raw()).hexdigest()
+        digest = hashlib.sha256(message.raw(data)).hexdigest()
         name = mailbox.id_of(data, message) or digest[:_HASH_DIGITS]
         time_ns = _nanoseconds(message.sent)
-        yield ContainedPart(name, message.number, raw, digest, message.end - message.start, time_ns)
+        yield ContainedPart(name, message.number, message.start, message.end, digest, time_ns)
 
 
-def _notes(data: bytes) -> Iterator[ContainedPart]:
+def _notes(data: Sliced) -> Iterator[ContainedPart]:
     found: list[ContainedPart] = []
     for number, (start, end) in enumerate(evernote.spans(data), 1):
-
-        def raw(start: int = start, end: int = end) -> bytes:
-            return data[start:end]
-
-        digest = hashlib.sha256(raw()).hexdigest()
-        created, title = evernote.made(raw())
+        note = data[start:end]
+        digest = hashlib.sha256(note).hexdigest()
+        created, title = evernote.made(note)
         name = f"{created}-{hashlib.sha256(title).hexdigest()[:8]}" if created else digest[:_HASH_DIGITS]
-        found.append(
-            ContainedPart(name, number, raw, digest, end - start, _nanoseconds(evernote.time_of(created)))
-        )
+        time_ns = _nanoseconds(evernote.time_of(created))
+        found.append(ContainedPart(name, number, start, end, digest, time_ns))
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
 
 
@@ -94,8 +102,8 @@ def _nanoseconds(time: datetime | None) -> int | None:
     return int(seconds) * _NS if 0 < seconds < _LATEST_S else None
 
 
-_FORMATS: dict[str, tuple[str, Callable[[bytes], Iterator[ContainedPart]]]] = {
-    ".mbox": (".eml", _messages),
-    ".enex": (".enex", _notes),
+_FORMATS: dict[str, _Format] = {
+    ".mbox": _Format(".eml", _messages, mailbox.as_sent),
+    ".enex": _Format(".enex", _notes, bytes),
 }
-"""Lower-case suffix → the suffix of a part, and what finds the parts."""
+"""Lower-case suffix → how the parts of such a file are found and read."""

@@ -92,10 +92,15 @@ _SUFFIX_OF_PROGRAM = {
 }
 
 
+def has_known_name(path: PurePosixPath) -> bool:
+    """Whether a file's name says what it is."""
+    suffix, name = path.suffix.lower(), path.name.lower()
+    return suffix in TYPE_BY_SUFFIX or name in TYPE_BY_NAME or package_of(path) is not None
+
+
 def named_by_content(data: bytes, path: PurePosixPath) -> PurePosixPath:
     """``path``, or with the suffix of what the file holds behind it."""
-    suffix = path.suffix.lower()
-    is_known = suffix in TYPE_BY_SUFFIX or path.name.lower() in TYPE_BY_NAME or package_of(path) is not None
+    suffix, is_known = path.suffix.lower(), has_known_name(path)
     if is_known and suffix not in _OFFICE and suffix != ".txt":
         return path
     told = _suffix_of(data, suffix, is_known=is_known)

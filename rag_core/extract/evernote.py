@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from rag_core.errors import NotText
 from rag_core.extract import binary, readers, webpage
 from rag_core.extract.building import Builder, damaged, one_line
+from rag_core.files.slices import Sliced, find_all
 from rag_core.types import Extracted
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_NOTE = re.compile(rb"<note[\s>]")
+_TAG = re.compile(rb"<note[\s>]|</note>")
 _END = b"</note>"
 _FIELD = rb"<%s>([^<]{1,500})</%s>"
 _CREATED, _TITLE = (re.compile(_FIELD % (name, name)) for name in (b"created", b"title"))
@@ -31,13 +32,17 @@ _CRYPT_START, _CRYPT_END = "<en-crypt", "</en-crypt>"
 _ENCRYPTED = "A part of the note {!r} is encrypted in Evernote and is not read."
 
 
-def spans(data: bytes) -> Iterator[tuple[int, int]]:
+def spans(data: Sliced) -> Iterator[tuple[int, int]]:
     """Where each note of an export is."""
-    end = 0
-    while begin := _NOTE.search(data, end):
-        end = data.find(_END, begin.start())
-        end = len(data) if end < 0 else end + len(_END)
-        yield begin.start(), end
+    begun: int | None = None
+    for place, tag in find_all(data, _TAG, len(_END)):
+        if tag != _END:
+            begun = place if begun is None else begun
+        elif begun is not None:
+            yield begun, place + len(_END)
+            begun = None
+    if begun is not None:
+        yield begun, len(data)
 
 
 def made(note: bytes) -> tuple[str, bytes]:

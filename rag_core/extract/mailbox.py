@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-_FROM_LINE = re.compile(rb"^From [^\n]*\n", re.M)
+from rag_core.files.slices import Sliced, find_all
+
+_FROM_LINE = re.compile(rb"^From [^\n]{,1000}\n", re.M)
+_LONGEST_LINE = 1_006
 _TIME = re.compile(rb"\d\d?:\d\d")
 _YEAR = re.compile(rb"\b(?:19|20)\d\d\b")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,6 +23,7 @@ _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _DATE = re.compile(rb"^Date:([^\n]{1,100})", re.M | re.I)
 _ID = re.compile(rb"^Message-ID:[ \t]*(?:\n[ \t]+)?<?([!-=?-~]{1,200})>?[ \t]*$", re.M | re.I)
 _MOST_OF_A_HEAD = 65_536
+_LONGEST_NAME = 200  # of a field in a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,17 @@ class Message:
     end: int
     sent: datetime  #: Of one that does not say so, when the one before it was sent.
 
-    def raw(self, mailbox: bytes) -> bytes:
+    def raw(self, mailbox: Sliced) -> bytes:
         """The message as it was sent."""
-        return _ESCAPED.sub(rb"\1", mailbox[self.start : self.end])
+        return as_sent(mailbox[self.start : self.end])
 
 
-def newest_first(mailbox: bytes) -> list[Message]:
+def as_sent(message: bytes) -> bytes:
+    """A message of a mailbox without the ``>`` that it puts before a line that begins with ``From``."""
+    return _ESCAPED.sub(rb"\1", message)
+
+
+def newest_first(mailbox: Sliced) -> list[Message]:
     """The messages of a mailbox, the newest first."""
     found: list[Message] = []
     sent = datetime.min.replace(tzinfo=UTC)
@@ -46,34 +55,37 @@ def newest_first(mailbox: bytes) -> list[Message]:
     return sorted(found, key=lambda message: (message.sent, message.number), reverse=True)
 
 
-def id_of(mailbox: bytes, message: Message) -> str:
+def id_of(mailbox: Sliced, message: Message) -> str:
     """What the message calls itself; '' if it does not say so, or in a way that is none."""
     match = _ID.search(_head(mailbox, message.start, message.end))
     return match[1].decode("ascii") if match else ""
 
 
-def _spans(mailbox: bytes) -> Iterator[tuple[int, int]]:
-    places = [match.span() for match in _FROM_LINE.finditer(mailbox) if _separates(mailbox, *match.span())]
-    if not places and mailbox.strip():  # one message, perhaps after a line of another kind
-        places = [(0, match.end() if (match := _FROM_LINE.match(mailbox)) else 0)]
+def _spans(mailbox: Sliced) -> Iterator[tuple[int, int]]:
+    lines = find_all(mailbox, _FROM_LINE, _LONGEST_LINE)
+    places = [(start, start + len(line)) for start, line in lines if _separates(mailbox, start, line)]
+    beginning = mailbox[:_MOST_OF_A_HEAD]
+    if not places and beginning.strip():  # one message, perhaps after a line of another kind
+        places = [(0, match.end() if (match := _FROM_LINE.match(beginning)) else 0)]
     ends = [*(start for start, _ in places[1:]), len(mailbox)]
     for (_, start), end in zip(places, ends, strict=False):
         yield start, end
 
 
-def _head(mailbox: bytes, start: int, end: int) -> bytes:
+def _head(mailbox: Sliced, start: int, end: int) -> bytes:
     """The headers of the message from ``start`` to ``end``, with plain line ends."""
     beginning = mailbox[start : min(end, start + _MOST_OF_A_HEAD)]
     return beginning.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
 
 
-def _separates(mailbox: bytes, start: int, end: int) -> bool:
-    """Whether the line from ``start`` to ``end`` stands before a message."""
+def _separates(mailbox: Sliced, start: int, line: bytes) -> bool:
+    """Whether the ``line`` at ``start`` stands before a message."""
     follows_empty = not start or mailbox[max(0, start - 3) : start].endswith((b"\n\n", b"\n\r\n"))
+    end = start + len(line)
     return (
         follows_empty
-        and _names_sender_and_time(mailbox[start:end][:1000])
-        and bool(_HEADER.match(mailbox, end, end + 200))
+        and _names_sender_and_time(line)
+        and bool(_HEADER.match(mailbox[end : end + _LONGEST_NAME]))
     )
 
 

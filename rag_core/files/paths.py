@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText
+from rag_core.files.slices import FileSlices
 
 SEP = os.fsencode(os.sep)
 
@@ -131,14 +132,38 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
             if content is not None and len(content) > status.st_size:  # it grows while it is read
                 content += file.read(max_bytes - status.st_size)
     except (OSError, ValueError) as error:
-        raise (FileGone if isinstance(error, GONE) else ExtractError)(
-            f"The file {shown!r} {cannot_be_read(error)}.",
-            "Check that it is still there and that you may read it, then index again.",
-        ) from error
+        raise _not_read(error, shown) from error
     if content is None or len(content) > max_bytes:
         message = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
         raise NotText(message, "Split it, or raise the limit in the settings.")
     return content
+
+
+@contextmanager
+def opened_in_slices(root: Path, path: bytes) -> Iterator[FileSlices]:
+    """Context manager: a regular file of any size, read by slices.
+
+    Raises:
+        NotText: it is no regular file, or lies outside ``root``.
+        FileGone: it is not there any more.
+        ExtractError: it cannot be read.
+
+    """
+    shown = display(path)
+    try:
+        file = os.fdopen(_opened(root, path), "rb")
+    except (OSError, ValueError) as error:
+        raise _not_read(error, shown) from error
+    with file:
+        status = os.fstat(file.fileno())
+        _require_regular(status, shown)
+        yield FileSlices(file, status)
+
+
+def _not_read(error: Exception, shown: str) -> ExtractError:
+    kind_of_error = FileGone if isinstance(error, GONE) else ExtractError
+    suggestion = "Check that it is still there and that you may read it, then index again."
+    return kind_of_error(f"The file {shown!r} {cannot_be_read(error)}.", suggestion)
 
 
 def _opened(root: Path, path: bytes) -> int:

@@ -262,7 +262,7 @@ def _file_of_parts(db: sqlite3.Connection, file: FileRecord) -> int:
     """The id of the row of a file that holds many documents; it is made for the first of them. Only the
     owner sees it, as all of them may be private."""
     while (row := parts.file_row(db, file.source_id, file.stat.path)) is None:
-        empty = row_of_file(PurePosixPath(file.display), private=True)
+        empty = row_of_file(file, PurePosixPath(file.display), private=True)
         rows = chunks.chunk_rows(file.display, empty, cut(empty, chunk_spec(256), None))
         documents.put_document(db, replace(file, file_hash=""), empty, rows, EXTRACTOR_VERSION)
     return row.id

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from rag_core.errors import NotText, RagError
-from rag_core.extract import Workers, file_type, is_current
-from rag_core.extract.containers import ContainedPart
+from rag_core.errors import ExtractError, NotText, RagError
+from rag_core.extract import Workers, file_type, is_current, named_by_content
+from rag_core.extract.containers import ContainedPart, data_of, holds_parts, parts_of
+from rag_core.extract.content import has_known_name
 from rag_core.extract.filetypes import title_of_name
+from rag_core.files import opened_in_slices
+from rag_core.files.slices import FileSlices, Sliced
 from rag_core.store import Store, parts
 from rag_core.store import documents as write
 from rag_core.store.documents import FileRecord
@@ -25,10 +28,58 @@ from rag_core.wording import plural
 
 _ROWS_A_WRITE = 500
 
-PartReader = Callable[[FileRecord, ContainedPart], Extracted | RagError]
+_BEGINNING = 65_536  # bytes
+
+PartReader = Callable[[ContainedPart], Extracted | RagError]
 """Reads a part of a file. Safe in any thread."""
 PartWriter = Callable[[FileRecord, Extracted], FileResult | None]
 """Stores a part that was read; None if the owner has excluded the file meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """An open file that holds many documents."""
+
+    data: Sliced
+    path: PurePosixPath  #: Its name, with a suffix that says its format.
+
+    def bytes_of(self, part: ContainedPart, most: int) -> bytes:
+        """The bytes of a part as a file of its own. Raises ExtractError if they are more than ``most``, or if
+        the file was changed meanwhile."""
+        if part.end - part.start > most:
+            raise ExtractError(f"It is larger than {most / 1e6:g} MB.", "Raise the limit in the settings.")
+        data = data_of(self.data, self.path, part)
+        if data is None:
+            raise ExtractError("The file was changed while it was read.", "Index again.")
+        return data
+
+
+def container_name(root: Path, file: FileRecord) -> PurePosixPath | None:
+    """The name under which a file of many documents is read: its own, or with the suffix of what it holds.
+    None if it is another file. Raises ExtractError if it cannot be read."""
+    path = PurePosixPath(file.display)
+    if holds_parts(path):
+        return path
+    if has_known_name(path):
+        return None
+    with opened_in_slices(root, file.stat.path) as data:
+        named = named_by_content(data[:_BEGINNING], path)
+    return named if holds_parts(named) else None
+
+
+class KnownParts:
+    """Finds the parts of files by name. It keeps those of one file, as a run asks for one after the other."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[int, ...], dict[str, ContainedPart]] = (), {}
+
+    def find(self, data: FileSlices, path: PurePosixPath, name: str) -> ContainedPart | None:
+        """The part ``name`` of a file; None if it has none that is called so."""
+        version, known = self._last
+        if version != data.version:
+            known = {part.name: part for part in parts_of(data, path)}
+            self._last = data.version, known
+        return known.get(name)
 
 
 @dataclass
@@ -38,6 +89,8 @@ class PartsReading:
     store: Store
     workers: Workers
     file: FileRecord
+    path: PurePosixPath
+    """The name under which the file is read."""
     read: PartReader
     put: PartWriter
     put_failure: Callable[[FileRecord, RagError], object]
@@ -91,12 +144,12 @@ class PartsReading:
     def _read_one(self, part: ContainedPart) -> Extracted | RagError:
         if self._is_left_out:
             return NotText("The file is excluded.", "Take it back to search it.")
-        return self.read(self.file, part)
+        return self.read(part)
 
     def _record(self, part: ContainedPart, container: int) -> FileRecord:
         """The row of a part: the path of the file, but its own size and time."""
         time_ns = self.file.stat.mtime_ns if part.time_ns is None else part.time_ns
-        stat = self.file.stat._replace(size=part.size, mtime_ns=time_ns, ctime_ns=0, inode=0)
+        stat = self.file.stat._replace(size=part.end - part.start, mtime_ns=time_ns, ctime_ns=0, inode=0)
         record = replace(self.file, stat=stat, file_hash=part.data_hash)
         return replace(record, part=part.name, number=part.number, container=container)
 
@@ -114,7 +167,7 @@ class PartsReading:
 
     def document(self) -> Extracted:
         """What the row of the file says: no text, and what cannot be read."""
-        return row_of_file(PurePosixPath(self.file.display), warnings=tuple(self._warnings()))
+        return row_of_file(self.file, self.path, warnings=tuple(self._warnings()))
 
     def _warnings(self) -> Iterator[str]:
         if self._unread:
@@ -130,7 +183,7 @@ def forget_parts(store: Store, ids: Sequence[int]) -> None:
                 write.remove_document(db, document_id)
 
 
-def row_of_file(path: PurePosixPath, **more: Any) -> Extracted:
-    """The document that stands for a file of many: it has no text."""
-    title = title_of_name(path)
+def row_of_file(file: FileRecord, path: PurePosixPath, **more: Any) -> Extracted:
+    """The document that stands for a file of many, which is read under the name ``path``: it has no text."""
+    title = title_of_name(PurePosixPath(file.display))
     return Extracted("", file_type(path), "", title, "file name", (), **more)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import time
@@ -16,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
 from rag_core.extract.filetypes import NAMED
-from rag_core.files import FileStat, Walk, display, read_bytes, scan, with_sep
+from rag_core.files import FileStat, Walk, display, opened_in_slices, scan, slices, with_sep
 from rag_core.index.choice import no_match
 from rag_core.index.embedded import EmbeddedPictures
 from rag_core.store import Store
@@ -137,7 +136,8 @@ def make_plan(
         if on_progress:
             on_progress(len(walk.files))
         try:
-            return hashlib.sha256(read_bytes(Path(source.root), file.stat.path, max_bytes)).hexdigest()
+            with opened_in_slices(Path(source.root), file.stat.path) as data:
+                return slices.hash_of(data)
         except (ExtractError, OSError):
             return ""
 

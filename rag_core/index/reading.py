@@ -36,12 +36,13 @@ from rag_core.extract.chunk import cut
 from rag_core.extract.containers import ContainedPart, holds_parts, parts_of, path_of_part
 from rag_core.extract.filetypes import NAMED, title_of_name
 from rag_core.extract.ocr import RemoteReader, UnlessHidden
-from rag_core.files import display, read_bytes
+from rag_core.files import display, opened_in_slices, read_bytes
+from rag_core.files.slices import hash_of
 from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_show, with_pictures
 from rag_core.index.embedding import BATCH, Embedding
 from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import JobLog
-from rag_core.index.parts import PartsReading, forget_parts
+from rag_core.index.parts import Container, KnownParts, PartsReading, container_name, forget_parts
 from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan
 from rag_core.store import Store, chunks, jobs, parts, privacy, sources
 from rag_core.store import documents as write
@@ -106,6 +107,8 @@ class Reading:
     """Whether the last plan was left unfinished for that."""
     pictures: dict[int, EmbeddedPictures] = field(default_factory=dict)
     """Source id → the pictures that its notes may embed."""
+    known_parts: KnownParts = field(default_factory=KnownParts)
+    """Finds parts of files that are read again for their pictures."""
 
     def apply(self, plan: Plan) -> bool:
         """Carry out the plan, with one transaction for each document. Returns whether every file was still
@@ -195,10 +198,9 @@ class Reading:
         """Read the document in a file; text is recognized in at most ``most_pictures`` new pictures. Safe
         in any thread."""
         self.embedding.tools.priority.yield_to_searches()
-        data, path = read_bytes(root, file.stat.path, self.limits.max_file_bytes), PurePosixPath(file.display)
         if file.part:
-            part = next((each for each in parts_of(data, path) if each.name == file.part), None)
-            return (part.data_hash, self._of_part(file, part, most_pictures)) if part else _NO_PART
+            return self._named_part(root, file, most_pictures)
+        data, path = read_bytes(root, file.stat.path, self.limits.max_file_bytes), PurePosixPath(file.display)
         return hashlib.sha256(data).hexdigest(), self._document(file, data, path, most_pictures)
 
     def _document(
@@ -217,12 +219,26 @@ class Reading:
         except RagError as error:
             return error
 
+    def _named_part(self, root: Path, file: write.FileRecord, most_pictures: int) -> Extraction:
+        """Read the part of a file that ``file`` names."""
+        path = container_name(root, replace(file, part=""))
+        if path is None:
+            return _NO_PART
+        with opened_in_slices(root, file.stat.path) as data:
+            part = self.known_parts.find(data, path, file.part)
+            if part is None:
+                return _NO_PART
+            return part.data_hash, self._of_part(file, Container(data, path), part, most_pictures)
+
     def _of_part(
-        self, file: write.FileRecord, part: ContainedPart, most_pictures: int = 0
+        self, file: write.FileRecord, container: Container, part: ContainedPart, most_pictures: int = 0
     ) -> Extracted | RagError:
         """Read a part of a file. Safe in any thread."""
-        path = path_of_part(PurePosixPath(file.display))
-        doc = self._document(file, part.data(), path, most_pictures)
+        try:
+            data = container.bytes_of(part, self.limits.max_file_bytes)
+        except RagError as error:
+            return error
+        doc = self._document(file, data, path_of_part(container.path), most_pictures)
         if isinstance(doc, RagError) or doc.title_from != "file name":
             return doc
         return replace(doc, title=title_of_name(PurePosixPath(file.display)))
@@ -234,10 +250,10 @@ class Reading:
         self.embedding.tools.priority.yield_to_searches()
         started = time.monotonic()
         try:
-            if holds_parts(PurePosixPath(file.display)):
-                data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
-                file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-                result = self._put_parts(file, data, outcome, started)
+            if path := container_name(root, file):
+                with opened_in_slices(root, file.stat.path) as data:
+                    file = replace(file, file_hash=hash_of(data))
+                    result = self._put_parts(root, file, Container(data, path), outcome, started)
             else:
                 file_hash, doc = extracted()
                 file = replace(file, file_hash=file_hash)
@@ -260,13 +276,15 @@ class Reading:
         return True
 
     def _put_parts(
-        self, file: write.FileRecord, data: bytes, outcome: Outcome, started: float
+        self, root: Path, file: write.FileRecord, container: Container, outcome: Outcome, started: float
     ) -> FileResult | None:
         """Store each part of a file, and then the file; of what is stored already only what changed. Raises
         RagError if it cannot be read."""
-        path = PurePosixPath(file.display)
-        found = parts_of(data, path)
-        whole = None if found else self._document(file, data, path, 0)
+        found = parts_of(container.data, container.path)
+        whole = None
+        if not found:
+            data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
+            whole = self._document(file, data, container.path, 0)
         if isinstance(whole, RagError):
             raise whole
         with self.store.read() as db:
@@ -277,12 +295,13 @@ class Reading:
             self.store,
             self.workers,
             file,
-            read=self._of_part,
+            container.path,
+            read=partial(self._of_part, file, container),
             put=lambda part, doc: self.put(part, doc, (), None, started),
             put_failure=lambda part, error: self._put_failure(part, error, started),
             look=self._look_at_part,
             embed_one=self._embed_one,
-            force=outcome == "reread" and is_current(row.extractor, path),
+            force=outcome == "reread" and is_current(row.extractor, PurePosixPath(file.display)),
         )
         if not reading.run(found, row.id):
             return None

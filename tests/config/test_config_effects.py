@@ -24,6 +24,7 @@ from tests.conftest import index
 from tests.support.command import Run
 from tests.support.configured import configure, settings
 from tests.support.installed_packages import Install
+from tests.support.mailboxes import mailbox, message
 from tests.support.standin import Asked, StandIn, serving
 
 pytestmark = pytest.mark.thorough
@@ -189,6 +190,21 @@ def test_a_file_that_was_too_large_is_read_when_the_limit_allows_it(
     assert index(small, "sea", notes).counts == {"unchanged": 0, "added": 1, "skipped": 1}
     assert not small.search(OWNER, "whale", mode="lexical").convincing
     assert index(configured("max_file_mb: 2\n"), "sea").counts["changed"] == 1
+
+
+def test_a_mailbox_may_be_larger_than_a_file_but_a_message_may_not(
+    configured: OpenLibrary, notes: Path
+) -> None:
+    filler = "x" * 400_000
+    messages = [message(f"Number {n}", f"About animal{n}. {filler}", 2, f"m{n}@x.org") for n in range(4)]
+    huge = message("Huge", "a walrus " * 200_000, 3, "huge@x.org")
+    (notes / "a.mbox").write_text(mailbox(*messages, huge))
+    library = configured("max_file_mb: 1\n")
+    [result] = index(library, "sea", notes).results
+    assert (result.outcome, result.message) == ("added", "1 message cannot be read, such as number 5.")
+    found = library.search(OWNER, "animal3", mode="lexical")
+    assert (found.convincing, found.hits[0].document.part) == (True, "m3@x.org")
+    assert not library.search(OWNER, "walrus", mode="lexical").convincing
 
 
 def test_busy_timeout_is_how_long_to_wait_for_another_writer(configured: OpenLibrary, notes: Path) -> None:

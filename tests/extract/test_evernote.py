@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from rag_core.errors import ExtractError
-from rag_core.extract.containers import parts_of
+from rag_core.extract.containers import data_of, parts_of
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -97,7 +97,7 @@ def test_the_parts_of_an_export_are_its_notes_the_newest_first() -> None:
     data = export(old, new, note("No day", "c", ""))
     found = parts_of(data, PurePosixPath("n.enex"))
     assert [part.number for part in found] == [2, 1, 3]
-    assert found[0].data() == new.encode()
+    assert data_of(data, PurePosixPath("n.enex"), found[0]) == new.encode()
     assert [part.name for part in parts_of(export(new, old), PurePosixPath("n.enex"))] == [
         part.name for part in found[:2]
     ]

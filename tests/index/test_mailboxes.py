@@ -223,6 +223,17 @@ def test_a_damaged_message_costs_itself_alone_and_is_named(library: Library, not
     assert len(hits(library, "slates")) == len(hits(library, "dumplings")) == 1
 
 
+@pytest.mark.parametrize("name", ["Inbox", "Sent-1", "mail.2019"])
+def test_a_mailbox_is_known_by_what_it_holds(library: Library, notes: Path, name: str) -> None:
+    (notes / name).write_text(mailbox(ROOF, LUNCH))
+    index(library, "s", notes)
+    assert hits(library, "slates") == [(name, "roof@x.org", "The roof")]
+    (notes / name).write_text(mailbox(ROOF, LUNCH, BOAT))
+    assert index(library, "s").texts_embedded == 1
+    assert hits(library, "kayak type:mail") == [(name, "boat@x.org", "The boat")]
+    check_library(library, "s")
+
+
 def rows(library: Library) -> list[tuple[str, str]]:
     store = store_of(library, "s")
     with store.read() as db:
