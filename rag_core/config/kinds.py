@@ -18,6 +18,7 @@ from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
 from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
+from rag_core.extract.encoding import codec_of
 from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES, one_of, spellings
 
 
@@ -131,6 +132,24 @@ def _absolute(words: str, example: str) -> Kind:
 
 
 FOLDER = _absolute("an absolute folder", "/home/me/x")
+
+
+def _folder_encoding(written: Any) -> tuple[Path, str]:
+    """``/home/me/old=cp1251`` → the folder, and Python's name of the codec. Raises ValueError."""
+    if not isinstance(written, str):
+        raise ValueError
+    folder, _, name = written.rpartition("=")
+    try:
+        return _path(folder.strip()), codec_of(name.strip())
+    except LookupError:
+        raise ValueError(name) from None
+
+
+_FOLDER_ENCODING = Kind(
+    "an absolute folder and an encoding, like /home/me/old=cp1251",
+    schemas.no_info_plain_validator_function(_folder_encoding),
+    advice="Write the folder from the root, then = and a name such as cp1251, koi8-r or shift_jis.",
+)
 _BUILT_IN = "|".join(row.pattern for row in EMBEDDERS.values())
 _OF_A_PACKAGE = rf"(?!(?:{'|'.join(EMBEDDERS)}):)[a-z][a-z0-9-]{{0,39}}:[^\x00-\x1f\x7f]{{1,300}}"
 EMBEDDER = word(
@@ -152,6 +171,10 @@ _words = partial(as_list, separator=r"[,\s]+")
 FolderPath = Annotated[Path, FOLDER]
 File = Annotated[Path, _absolute("an absolute path of a file", "/home/me/x.json")]
 Folders = Annotated[tuple[FolderPath, ...], Kind("a list of absolute folders", before=_paths)]
+FolderEncodings = Annotated[
+    tuple[Annotated[tuple[Path, str], _FOLDER_ENCODING], ...],
+    Kind(f"a list, each {_FOLDER_ENCODING.words}", before=_paths),
+]
 EmbedderAddress = Annotated[str, EMBEDDER]
 Llm = Annotated[str, _LLM]
 RerankerName = Annotated[str, RERANKER]

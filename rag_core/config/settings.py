@@ -183,6 +183,10 @@ class Settings(BaseSettings):
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(
         64, "The largest file that is read, and the largest message of a mailbox, in megabytes.")
+    encodings: kinds.FolderEncodings = _index(
+        (), "Folders whose old files are in one encoding, which is then not guessed, such as "
+        "/home/me/letters=cp1251. What is UTF-8, or declares its encoding, is read as that. After a change "
+        "read the folder again: `commonplace index --force`.", "none")
     extractor_timeout_s: TimeLimit = _index(
         60.0, "The most seconds for reading one file, and for each picture in it.")
     ocr: _Ocr = _index(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
@@ -75,6 +77,27 @@ _SAME_IN_WINDOWS = re.compile(
 _REPLACED = re.compile("[\0\x80-\x9f\ufffd]")
 
 
+_OR_SET = "Where that is wrong, set the encoding of its folder (`encodings`)."
+
+_expected: ContextVar[str] = ContextVar("expected encoding", default="")
+
+
+@contextmanager
+def expecting(codec: str) -> Iterator[None]:
+    """Context manager: what is read in this thread meanwhile, and would be guessed, is in ``codec``, if it
+    can be; '' changes nothing."""
+    token = _expected.set(codec)
+    try:
+        yield
+    finally:
+        _expected.reset(token)
+
+
+def expected() -> str:
+    """The codec that `expecting` names in this thread; '' if none."""
+    return _expected.get()
+
+
 class BinaryError(ValueError):
     """The bytes are not text."""
 
@@ -119,7 +142,15 @@ def _of_bytes(data: bytes, file_type: str, charset: str) -> Decoded:
         text = data.decode("utf-8")
         shifted = (_declared(data, file_type, charset) or _japanese(data)) if b"\x1b" in data else None
         return shifted or Decoded(text, "utf-8")
-    return _declared(data, file_type, charset) or _damaged_utf8(data) or _guessed(data)
+    return _declared(data, file_type, charset) or _as_expected(data) or _damaged_utf8(data) or _guessed(data)
+
+
+def _as_expected(data: bytes) -> Decoded | None:
+    """``data`` in the encoding that the owner set for its folder; None if there is none, or the bytes cannot
+    be in it."""
+    with suppress(UnicodeDecodeError):
+        return _by_codec(data, expected()) if expected() else None
+    return None
 
 
 def _after_mark(data: bytes, encoding: str) -> Decoded:
@@ -174,6 +205,15 @@ def _many_controls(data: bytes) -> bool:
     return len(sample) - len(sample.translate(None, _CONTROLS)) > 1 + len(sample) // 50
 
 
+def codec_of(name: str) -> str:
+    """Return Python's name of the codec that files call ``name``. Raises LookupError if there is none, or if
+    no file is in it."""
+    codec = codecs.lookup(_NAMES.get(name.lower(), name)).name
+    if codec in _NOT_DECLARABLE:
+        raise LookupError(name)
+    return codec
+
+
 def _declared(data: bytes, file_type: str, charset: str) -> Decoded | None:
     beginning = data[:100].lstrip().lower()
     kind = next((kind for mark, kind in _DECLARING_BEGINNINGS.items() if beginning.startswith(mark)), "")
@@ -182,9 +222,7 @@ def _declared(data: bytes, file_type: str, charset: str) -> Decoded | None:
     in_file = match[match.lastindex or 0].decode("ascii", "replace") if match else ""
     for name in filter(None, (charset.strip(), in_file)):
         with suppress(LookupError, ValueError):
-            codec = codecs.lookup(_NAMES.get(name.lower(), name)).name
-            if codec not in _NOT_DECLARABLE:
-                return _by_codec(data, codec)
+            return _by_codec(data, codec_of(name))
     return None
 
 
@@ -230,7 +268,8 @@ def _guessed(data: bytes) -> Decoded:
     text = data.decode(codec, "replace")
     if len(_REPLACED.findall(text[:_SAMPLE])) > 1 + len(text[:_SAMPLE]) // 50:
         raise BinaryError
-    return _said(text, codec)
+    guessed = _said(text, codec)
+    return replace(guessed, warning=f"{guessed.warning} {_OR_SET}")
 
 
 def _sense(text: str) -> float:
@@ -258,8 +297,5 @@ def _script(letter: str) -> str:
 
 
 def _said(text: str, codec: str) -> Decoded:
-    return Decoded(
-        text,
-        codec,
-        f"The file is not UTF-8; it was read as {codec.upper() if codec == 'gb18030' else codec}.",
-    )
+    name = codec.upper() if codec == "gb18030" else codec
+    return Decoded(text, codec, f"The file is not UTF-8; it was read as {name}.")

@@ -27,7 +27,7 @@ from typing import IO, Any
 
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extensions import Extension
-from rag_core.extract import ocr
+from rag_core.extract import encoding, ocr
 from rag_core.extract.building import MOST_TEXT, damaged, one_line
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
@@ -151,7 +151,8 @@ class Worker:
         from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
 
         engine = remote.name if remote else self.ocr
-        line = json.dumps([asdict(extension), file, engine, most_pictures, *place]).encode()
+        about = asdict(extension), file, engine, most_pictures, encoding.expected(), *place
+        line = json.dumps(about).encode()
         body = self._exchange(extension, line, data, remote)
         try:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
@@ -322,10 +323,10 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
 def _answered(line: bytes, data: bytes) -> bytes:
     """The answer to a request: ``line`` says in JSON what to do with the file in ``data``.
 
-    It names the entry point, the file, what reads its pictures and how many of them, and the place to show as
-    a picture, if any.
+    It names the entry point, the file, what reads its pictures and how many of them, the encoding that is
+    expected, and the place to show as a picture, if any.
     """
-    about, file, engine, most_pictures, *place = json.loads(line)
+    about, file, engine, most_pictures, codec, *place = json.loads(line)
     started_s = sum(os.times()[:4])
     ocr.reader.begin(engine, data, most_pictures)
     extension = Extension(**about)
@@ -333,7 +334,7 @@ def _answered(line: bytes, data: bytes) -> bytes:
         read = extension.load(ExtractError)
         if file is None:
             return _to_json(_Answer())
-        with _failing(extension, data, PurePosixPath(file)):
+        with _failing(extension, data, PurePosixPath(file)), encoding.expecting(codec):
             refuse_bomb(data, PurePosixPath(file))
             found = read(data, PurePosixPath(file), *place)
             if place:

@@ -42,6 +42,7 @@ class Container:
 
     data: Sliced
     path: PurePosixPath  #: Its name, with a suffix that says its format.
+    codec: str = ""  #: What text in it is in that would be guessed.
 
     def bytes_of(self, part: ContainedPart, most: int) -> bytes:
         """The bytes of a part as a file of its own. Raises ExtractError if they are more than ``most``, or if

@@ -7,6 +7,7 @@ process reads, then pictures. The text in pictures is not read here, but in a qu
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
@@ -21,6 +22,7 @@ from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, RagError
 from rag_core.extract import (
     TIME_LIMIT_S,
     Workers,
+    encoding,
     extractor_number,
     file_type,
     is_current,
@@ -74,11 +76,19 @@ class Limits:
     ocr: str = "auto"  #: The setting `ocr`, for what is read on this machine.
     pictures: Path | None = None  #: The folder that keeps the texts of pictures.
     remote_ocr: RemoteReader | None = None  #: The model on a server that reads pictures.
+    #: Folders and the codec of their files that would be guessed.
+    encodings: tuple[tuple[Path, str], ...] = ()
 
     @property
     def reads_pictures(self) -> bool:
         """Whether text in pictures is read, here or by a server."""
         return self.remote_ocr is not None or ocr.find_engine(self.ocr) is not None
+
+    def encoding_of(self, root: Path, file: write.FileRecord) -> str:
+        """The codec that is expected of a file: that of the nearest folder which has one; '' if none has."""
+        of_folders = dict(self.encodings)
+        folders = (root / os.fsdecode(file.stat.path)).parents if of_folders else ()
+        return next((of_folders[folder] for folder in folders if folder in of_folders), "")
 
 
 _NO_PART = "", ExtractError("This part of the file is gone.", "Index again.")
@@ -201,15 +211,17 @@ class Reading:
         if file.part:
             return self._named_part(root, file, most_pictures)
         data, path = read_bytes(root, file.stat.path, self.limits.max_file_bytes), PurePosixPath(file.display)
-        return hashlib.sha256(data).hexdigest(), self._document(file, data, path, most_pictures)
+        codec = self.limits.encoding_of(root, file)
+        return hashlib.sha256(data).hexdigest(), self._document(file, data, path, codec, most_pictures)
 
     def _document(
-        self, file: write.FileRecord, data: bytes, path: PurePosixPath, most_pictures: int
+        self, file: write.FileRecord, data: bytes, path: PurePosixPath, codec: str, most_pictures: int = 0
     ) -> Extracted | RagError:
-        """Read ``data``, the bytes of a file or of a part of it, under the name ``path``."""
+        """Read ``data``, the bytes of a file or of a part of it, under the name ``path``; text that would be
+        guessed in ``codec``."""
         named = named_by_content(data, path)
         try:
-            with under_its_name(path, named, data):
+            with under_its_name(path, named, data), encoding.expecting(codec):
                 if reader := reader_in_worker(named):
                     with self.workers.one() as worker:
                         document = worker.read(reader, data, named, self.remote_ocr(file), most_pictures)
@@ -228,7 +240,8 @@ class Reading:
             part = self.known_parts.find(data, path, file.part)
             if part is None:
                 return _NO_PART
-            return part.data_hash, self._of_part(file, Container(data, path), part, most_pictures)
+            container = Container(data, path, self.limits.encoding_of(root, file))
+            return part.data_hash, self._of_part(file, container, part, most_pictures)
 
     def _of_part(
         self, file: write.FileRecord, container: Container, part: ContainedPart, most_pictures: int = 0
@@ -238,7 +251,7 @@ class Reading:
             data = container.bytes_of(part, self.limits.max_file_bytes)
         except RagError as error:
             return error
-        doc = self._document(file, data, path_of_part(container.path), most_pictures)
+        doc = self._document(file, data, path_of_part(container.path), container.codec, most_pictures)
         if isinstance(doc, RagError) or doc.title_from != "file name":
             return doc
         return replace(doc, title=title_of_name(PurePosixPath(file.display)))
@@ -253,7 +266,8 @@ class Reading:
             if path := container_name(root, file):
                 with opened_in_slices(root, file.stat.path) as data:
                     file = replace(file, file_hash=hash_of(data))
-                    result = self._put_parts(root, file, Container(data, path), outcome, started)
+                    container = Container(data, path, self.limits.encoding_of(root, file))
+                    result = self._put_parts(root, file, container, outcome, started)
             else:
                 file_hash, doc = extracted()
                 file = replace(file, file_hash=file_hash)
@@ -284,7 +298,7 @@ class Reading:
         whole = None
         if not found:
             data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
-            whole = self._document(file, data, container.path, 0)
+            whole = self._document(file, data, container.path, container.codec)
         if isinstance(whole, RagError):
             raise whole
         with self.store.read() as db:

@@ -78,6 +78,7 @@ class Shared:
             "auto" if is_remote(known.ocr) else known.ocr,
             known.data_dir / "ocr",
             remote,
+            tuple((folder.resolve(), codec) for folder, codec in known.encodings),
         )
 
     def prune_pictures(self) -> None:

@@ -192,6 +192,24 @@ def test_a_file_that_was_too_large_is_read_when_the_limit_allows_it(
     assert index(configured("max_file_mb: 2\n"), "sea").counts["changed"] == 1
 
 
+@pytest.mark.parametrize("codec", ["koi8-r", "cp866", "mac-cyrillic"])
+def test_encodings_says_what_the_old_files_of_a_folder_are_in(
+    configured: OpenLibrary, notes: Path, codec: str
+) -> None:
+    (notes / "old" / "deeper").mkdir(parents=True)
+    word = "Щи"  # too little to guess by
+    old = {"a.txt": word, "deeper/b.html": f"<p>{word} two", "c.mbox": mailbox(message(word, word))}
+    for name, text in old.items():
+        (notes / "old" / name).write_text(text, codec)
+    (notes / "old" / "new.md").write_text("борщ")
+    (notes / "d.txt").write_text(word, codec)
+    library = configured(f"encodings: [{notes / 'old'}={codec}]\n")
+    index(library, "sea", notes)
+    found = library.search(OWNER, word, mode="lexical").hits
+    assert {hit.document.path for hit in found if hit.relevant} == {f"old/{name}" for name in old}
+    assert library.search(OWNER, "борщ", mode="lexical").convincing
+
+
 def test_a_mailbox_may_be_larger_than_a_file_but_a_message_may_not(
     configured: OpenLibrary, notes: Path
 ) -> None:

@@ -49,6 +49,18 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("min_score: 2\n", "min_score is '2', which is not a number from 0 to 1 [config.yaml:1]."),
         ("mode: fast\n", "mode is 'fast', which is not hybrid, vector or lexical [config.yaml:1]."),
         ("roots:\n- notes\n", "roots is 'notes', which is not an absolute folder [config.yaml:2]."),
+        (
+            "encodings: [/x=klingon]\n",
+            "encodings is '/x=klingon', which is not an absolute folder and an encoding, like",
+        ),
+        (
+            "encodings: [x=cp1251]\n",
+            "encodings is 'x=cp1251', which is not an absolute folder and an encoding",
+        ),
+        (
+            "encodings: [/x=utf-7]\n",
+            "encodings is '/x=utf-7', which is not an absolute folder and an encoding",
+        ),
         ('models: "/a\\0b"\n', "models is '/a\\x00b', which is not an absolute folder"),
         ('models: "~ann\\0/models"\n', "models is '~ann\\x00/models', which is not an absolute folder"),
         ("top_k: 5\ntop_k: 6\n", "'top_k' is there twice [config.yaml:2]. Remove one of them."),

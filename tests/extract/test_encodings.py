@@ -65,7 +65,7 @@ def test_text_is_read_in_the_encoding_it_is_in(language: str, encoding: str, len
     text = (TEXTS[language] * 40)[:length]
     found = read(text.encode(encoding))
     assert found.text == text
-    assert found.warnings[0].lower() == f"the file is not utf-8; it was read as {found.encoding}."
+    assert found.warnings[0].lower().startswith(f"the file is not utf-8; it was read as {found.encoding}.")
 
 
 @pytest.mark.parametrize("language", ["russian", "greek", "japanese", "korean", "traditional", "german"])

@@ -69,13 +69,15 @@ def test_windows_text_is_read_with_a_warning() -> None:
     found = read("“Café” – naïve déjà vu, çà et là".encode("cp1252"))
     assert found.text == "“Café” – naïve déjà vu, çà et là"
     assert found.encoding == "cp1252"
-    assert found.warnings == ("The file is not UTF-8; it was read as cp1252.",)
+    [warning] = found.warnings
+    assert warning.startswith("The file is not UTF-8; it was read as cp1252.")
 
 
 def test_chinese_text_in_gb18030_is_recognised() -> None:
     found = read(CHINESE.encode("gb18030"))
     assert (found.text, found.encoding) == (CHINESE, "gb18030")
-    assert found.warnings == ("The file is not UTF-8; it was read as GB18030.",)
+    [warning] = found.warnings
+    assert warning.startswith("The file is not UTF-8; it was read as GB18030.")
 
 
 @pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "euc_kr", "cp1253"])
