@@ -7,6 +7,7 @@ from contextlib import suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
+from itertools import chain
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
@@ -17,6 +18,7 @@ from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 _FIELDS = {"from": "From", "to": "To"}
+_LABELS = "X-Gmail-Labels", "X-Keywords", "Keywords"
 _READERS = {outlook.MAGIC: outlook.outlook_message, tnef.MAGIC: tnef.tnef_message}
 _DEEPEST = 3
 _MOST_SENDERS = 1000  # of a mailbox that can be filtered by; all are found as words
@@ -38,7 +40,15 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     warnings = _add_message(builder, message)
     fields = {key: text for key, name in _FIELDS.items() if (text := _header(message, name))}
     title = _header(message, "Subject")
-    return builder.document("mail", path.name, title, date=_day(message), metadata=fields, warnings=warnings)
+    return builder.document(
+        "mail",
+        path.name,
+        title,
+        date=_day(message),
+        metadata=fields,
+        warnings=warnings,
+        tags=_labels(message),
+    )
 
 
 def _of_outlook(data: bytes, path: PurePosixPath) -> EmailMessage | None:
@@ -128,6 +138,12 @@ def _header(message: EmailMessage, name: str) -> str:
     with suppress(ValueError, OverflowError, AttributeError, LookupError, TypeError):
         return one_line(str(message.get(name, "")))
     return ""
+
+
+def _labels(message: EmailMessage) -> tuple[str, ...]:
+    """What the owner's mail program filed a message under."""
+    labels = chain.from_iterable(_header(message, name).split(",") for name in _LABELS)
+    return tuple(dict.fromkeys(label.strip(' "') for label in labels if label.strip(' "')))
 
 
 def _day(message: EmailMessage) -> str | None:

@@ -132,3 +132,16 @@ def test_a_message_in_very_many_others_says_that_it_is_not_read() -> None:
     for number in range(6):
         inner = f"Content-Type: message/rfc822\n\nSubject: Level {number}\nMIME-Version: 1.0\n{inner}"
     assert "not read" in read(message(inner), "a.eml").warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("headers", "tags"),
+    [
+        ("X-Gmail-Labels: =?utf-8?q?Inbox=2CPriv=C3=A9?=", ("Inbox", "Privé")),
+        ('X-Gmail-Labels: Work,"Bills, paid"\nX-Keywords: later    ', ("Work", "Bills", "paid", "later")),
+        ("Keywords: ,  ,", ()),
+        ("X-Other: Work", ()),
+    ],
+)
+def test_the_labels_of_a_message_are_its_tags(headers: str, tags: tuple[str, ...]) -> None:
+    assert read(f"From: a@b.org\nTo: c@d.org\n{headers}\n\nHello.".encode(), "a.eml").tags == tags
