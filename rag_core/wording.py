@@ -290,6 +290,11 @@ def _shown(root: str) -> str:
     return root.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def nearest_found(info: StoreInfo) -> str:
+    """What a search by meaning finds of the nearest passages of a large store; '' where it compares all."""
+    return f"{info.recall:.1%} of the ten nearest are found (measured)" if info.recall < 1 else ""
+
+
 def vectors_in(info: StoreInfo) -> str:
     """Say where the vectors of a store are: at an address, or in its own file."""
     return f"in {info.address}" if info.address else "in the store's own file"

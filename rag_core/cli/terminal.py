@@ -211,6 +211,7 @@ def print_store(info: StoreInfo) -> None:
         "attached, only read here" if info.attached else "",
         f"{info.unsent:,} to send" if info.unsent else "",
         f"{info.refused:,} refused" if info.refused else "",
+        wording.nearest_found(info),
         f"switching to {info.switching}, {info.to_switch:,} to embed" if info.switching else "",
     ]
     rows = [

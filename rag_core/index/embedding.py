@@ -14,10 +14,10 @@ from rag_core.index.job_log import JobLog
 from rag_core.index.priority import SearchPriority
 from rag_core.models import Embedder
 from rag_core.models.addresses import host_of, leaves
-from rag_core.store import Store, calibration, embeddings, switch
+from rag_core.store import Store, calibration, embeddings, signs, switch
 from rag_core.store import outbox as rows
-from rag_core.store.file import TARGET, target_identity
-from rag_core.vectors import RemoteIndex
+from rag_core.store.file import TARGET, active_identity, target_identity
+from rag_core.vectors import RemoteIndex, local
 from rag_core.wording import embedder, unreadable
 
 BATCH = 32
@@ -25,6 +25,7 @@ MAX_ATTEMPTS = 3
 _SEND_EVERY = 500  # texts, at least: as many as the largest request of a vector index takes
 _PARTS = 10  # each look through the outbox meets also what still waits, so there are not many
 _ROWS_A_WRITE = 500
+_MANY_MORE = 1.5  # vectors for each there was when their recall was measured
 _WITHHELD = "It is private, and the embedder's server is not on this machine."
 
 OpenEmbedder = Callable[[str], Embedder]
@@ -67,6 +68,7 @@ class Embedding:
     _unsent: int = 0  # texts embedded since the last flush
     _part: int = _SEND_EVERY  # texts that are sent together
     _met_unreadable: bool = False
+    _until_mean: int = signs.ENOUGH  # texts to embed until the mean of the vectors is looked at again
 
     def open(self, *, with_index: bool = True) -> None:
         """Open the embedder if it made the store's vectors, and the remote index if ``with_index``.
@@ -184,6 +186,9 @@ class Embedding:
             return
         with self.store.write() as db:
             embeddings.put_vectors(db, self._identity_id, readable, vectors)
+        self._until_mean -= len(readable)
+        if self._until_mean < 0:
+            self._settle_mean()
         self.log.estimate.texts.note(len(readable))
         self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(readable))
         self.log.advance(count=len(readable) if is_phase else 0)
@@ -238,6 +243,9 @@ class Embedding:
         more."""
         if self.embedder is not None:
             calibration.renew_calibration(self.store)
+            self._settle_mean()
+        if self._index is None:
+            self._measure_recall()
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = to and self.embedder and (self._index or not to.address)
@@ -260,8 +268,33 @@ class Embedding:
             with self.store.decide() as db:
                 embeddings.drop_unused_identities(db)
                 calibration.drop_unused(db)
+                signs.drop_unused_means(db)
         for address in retired:
             self._delete_index(address)
+
+    def _settle_mean(self) -> None:
+        """Settle what the sign bits of the vectors are about, if there are enough of them for that."""
+        self._until_mean = signs.ENOUGH
+        with self.store.read() as db:
+            is_wanted = signs.wants_mean(db, self._identity_id)
+        if is_wanted:
+            with self.store.write() as db:
+                signs.settle_mean(db, self._identity_id)
+
+    def _measure_recall(self) -> None:
+        """Measure how well the nearest vectors are found, if there are many, and many more than the last
+        time."""
+        with self.store.read() as db:
+            known, before = active_identity(db), None
+            if known:
+                before = signs.recall_of(db, known.id)
+            count = embeddings.count_embedded(db, known.id) if known else 0
+            if known is None or (before and count < _MANY_MORE * before.vectors):
+                return
+            recall = local.measured_recall(db, known)
+        if recall:
+            with self.store.note() as db:
+                signs.put_recall(db, known.id, recall)
 
     def _delete_index(self, address: str) -> None:
         """Delete a remote vector index that is no longer used. If that fails, the next run tries again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from rag_core.extract.filetypes import NAMED
-from rag_core.store import calibration, outbox, switch
+from rag_core.store import calibration, outbox, signs, switch
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
 from rag_core.store.file import Store, active_identity, meta
 from rag_core.store.find import waiting_texts
@@ -21,6 +21,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
         active = active_identity(db)
         measured = calibration.of_active(db, viewer)
         about = meta(db)
+        nearest = signs.recall_of(db, active.id) if active and owns else None
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         read = f"FROM documents WHERE {seen} AND extractor <> {NAMED} AND part = ''"
         states = _counts(db, f"SELECT state, count(*) {read} GROUP BY state")
@@ -31,6 +32,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             created_at=store.created_at,
             embedder=about["embedder"],
             identity=str(active.identity) if active else "",
+            recall=nearest.share if nearest else 1.0,
             calibrated=measured.passages if measured and owns else 0,
             dimension=active.identity.dimension if active else 0,
             distance_metric=store.metric,

@@ -67,12 +67,13 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
     """Store the vectors of ``batch``, shape (len(batch), dimension), and remove its texts from the queue. A
     dimension of 0 marks texts that the embedder cannot read, or that are for machines."""
     rows = vectors.astype("<f2")
-    for item, row, positive in zip(batch, rows, signs.of_rows(rows.view("<i2")), strict=True):
+    above = signs.of_rows(rows, signs.mean_of(db, identity_id, rows.shape[1]))
+    for item, row, bits in zip(batch, rows, above, strict=True):
         vector = row.tobytes()
         sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"
         added = db.execute(sql, (identity_id, item.hash, vector, checksums.vector_crc(item.hash, vector)))
         if added.rowcount and vector:
-            values = (added.lastrowid, identity_id, positive.tobytes())
+            values = (added.lastrowid, identity_id, bits.tobytes())
             db.execute("INSERT INTO signs VALUES (?, ?, ?)", values)
         db.execute("DELETE FROM queue WHERE hash = ?", (item.hash,))
 

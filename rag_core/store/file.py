@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
-from rag_core.store import connection, decisions, lock, migrations
+from rag_core.store import connection, decisions, lock, migrations, signs
 from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, connect
 from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, not_written, sqlite_name
 from rag_core.store.staging import staging_folder
@@ -49,11 +49,13 @@ TARGET = "(SELECT value FROM meta WHERE key IN ('identity_id', 'next_identity_id
 
 
 class Known(NamedTuple):
-    """An embedder as a store keeps it: its row id, its identity, and its vector of the canary text."""
+    """An embedder as a store keeps it."""
 
     id: int
     identity: EmbedderIdentity
     canary: Vectors
+    mean: Vectors  #: What the sign bits of its vectors are about (see `signs`).
+    width: int  #: How widely searches choose by them.
 
 
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
@@ -61,7 +63,9 @@ def _known(db: sqlite3.Connection, which: str) -> Known | None:
     if (row := db.execute(sql).fetchone()) is None:
         return None
     number, canary, *identity = row
-    return Known(number, EmbedderIdentity(*identity), np.frombuffer(canary, np.float32))
+    known, mean = EmbedderIdentity(*identity), signs.mean_of(db, number, identity[3])
+    recall = signs.recall_of(db, number)
+    return Known(number, known, np.frombuffer(canary, np.float32), mean, recall.width if recall else 0)
 
 
 active_identity = partial(_known, which=ACTIVE)

@@ -167,11 +167,14 @@ _links = _rows(
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
     """Yield the vectors whose checksum or sign bits are wrong. An empty vector is right: its text cannot be
     embedded."""
-    sql = """SELECT e.hash, e.vector, e.crc32, i.dimension, coalesce(s.bits, x'') FROM embeddings e
+    known = db.execute("SELECT id, dimension FROM identities").fetchall()
+    means = {number: signs.mean_of(db, number, dimension) for number, dimension in known}
+    sql = """SELECT e.hash, e.vector, e.crc32, i.id, i.dimension, coalesce(s.bits, x'') FROM embeddings e
              LEFT JOIN identities i ON i.id = e.identity_id LEFT JOIN signs s ON s.id = e.id"""
-    for text_hash, vector, crc32, dimension, bits in db.execute(sql):
+    for text_hash, vector, crc32, identity_id, dimension, bits in db.execute(sql):
         is_whole = is_whole_vector(text_hash, vector, crc32, dimension)
-        if not (is_whole and signs.signs_of(vector) == bits):
+        expected = signs.signs_of(vector, means[identity_id]) if is_whole and vector else b""
+        if not (is_whole and expected == bits):
             yield text_hash[:6].hex()
 
 

@@ -5,7 +5,8 @@ two vectors, the more signs they share (random hyperplanes: Charikar, "Similarit
 rounding algorithms", STOC 2002). The signs of a number lie together for all vectors, 64 numbers to a column,
 which is quick to count. Of those that share most signs, the numbers of the query are added up where their
 signs are positive; those with the largest sums are read from the file and compared exactly.
-Of MiniLM's vectors three of a thousand among the nearest hundred are missed.
+Numbers are taken from the mean of the store's vectors, also those of the query (see `store.signs`): without
+that, half of the nearest of a model like E5 are missed, whose vectors all lie close together.
 """
 
 from __future__ import annotations
@@ -30,9 +31,14 @@ from rag_core.vectors import NO_FILTERS, Match
 
 LARGE = 20_000 * 384  # numbers that are compared in 3 ms on one core; with more, sign bits choose candidates
 FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
-_ADDED_UP, _READ = 40, 6  # vectors for each one that is wanted
+WIDTHS = (40, 6), (60, 12), (80, 24), (100, 40)
+"""How many vectors for each one that is wanted are added up, and how many of them are read: the first that
+finds enough of a store's nearest vectors."""
+_FINDS_ENOUGH = 0.995
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
+_ZERO = np.zeros(1, np.float32)
+_NEAREST, _TRIED, _WANTED = 10, 50, 100  # to measure how many of the nearest are found, as searches ask
 _GONE = 0.1  # the share of vectors that are gone from the file before all are loaded again
 
 _VECTORS_A_READ = 4096
@@ -73,7 +79,7 @@ class LocalVectors:
             matrix = self._follow(db, active)
             count = k
             while matrix.count:  # a vector has several chunks, or none until the run that dropped them ends
-                near = nearest_to(db, matrix, query, count)
+                near = nearest_to(db, matrix, query, count, active.width)
                 rows = rows_at_once(db, ["key", "id"], _CHUNKS, (json.dumps(list(near)),))
                 if len(rows) >= k or count >= matrix.count:
                     found = [Match(key, near[id_]) for key, id_ in sorted(rows)]  # equally near ones by keys
@@ -85,8 +91,8 @@ class LocalVectors:
         now = kept(db, generation)
         with self._lock:
             known = self._snapshot
-            if known is None or known.identity_id != active.id:
-                known = _Snapshot(-1, active.id, Matrix.empty(active.identity.dimension))
+            if known is None or known.identity_id != active.id or (known.matrix.mean != active.mean).any():
+                known = _Snapshot(-1, active.id, Matrix.empty(active.mean))
             if known.generation < now:
                 known = _Snapshot(now, active.id, _refreshed(db, active, known.matrix))
                 self._snapshot = known
@@ -97,7 +103,7 @@ def _refreshed(db: sqlite3.Connection, active: Known, matrix: Matrix) -> Matrix:
     """Return the matrix with newly stored vectors added; it is rebuilt if many of its vectors are
     deleted."""
     count = db.execute(f"SELECT count(*) {_MINE}", (active.id,)).fetchone()[0]
-    fresh = Matrix.empty(active.identity.dimension, count)
+    fresh = Matrix.empty(active.mean, count)
     known = matrix if fresh.is_large == matrix.is_large else fresh
     known = _extended(db, active.id, known)
     return known if known.count <= count * (1 + _GONE) else _extended(db, active.id, fresh)
@@ -117,13 +123,17 @@ def _extended(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matri
         matrix = matrix.extended(ids, data)
 
 
-def nearest_to(db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int) -> dict[int, float]:
-    """The ``wanted`` vectors nearest to ``query``, in any order: id → similarity."""
+def nearest_to(
+    db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int, width: int = 0
+) -> dict[int, float]:
+    """The ``wanted`` vectors nearest to ``query``, in any order: id → similarity. Among many they are chosen
+    with a place in `WIDTHS`."""
     ids, rows = matrix.ids[: matrix.count], matrix.rows[: matrix.count]
     if matrix.is_large:
         sql = """SELECT json_group_array(e.id), CAST(group_concat(e.vector, '') AS BLOB)
                  FROM json_each(?) wanted CROSS JOIN embeddings e ON e.id = wanted.value"""
-        likely = json.dumps(matrix.likely(query, wanted * _READ, wanted * _ADDED_UP).tolist())
+        added, read = WIDTHS[min(width, len(WIDTHS) - 1)]
+        likely = json.dumps(matrix.likely(query, wanted * read, wanted * added).tolist())
         found, data = db.execute(sql, (likely,)).fetchone()
         ids = np.array(json.loads(found), np.int64)
         rows = np.frombuffer(data or b"", "<f2").astype(np.float32).reshape(-1, len(query))
@@ -132,6 +142,52 @@ def nearest_to(db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: i
         top = np.argpartition(similarities, len(rows) - wanted)[len(rows) - wanted :]
         ids, similarities = ids[top], similarities[top]
     return dict(zip(ids.tolist(), similarities.tolist(), strict=True))
+
+
+def measured_recall(db: sqlite3.Connection, known: Known) -> signs.Recall | None:
+    """How many of the exact ten nearest of some vectors `nearest_to` finds, with the least width that finds
+    enough, or the largest. None where all vectors are compared."""
+    count = db.execute(f"SELECT count(*) {_MINE}", (known.id,)).fetchone()[0]
+    matrix = Matrix.empty(known.mean, count)
+    if not matrix.is_large:
+        return None
+    matrix = _extended(db, known.id, matrix)
+    tried = matrix.ids[: matrix.count : -(-matrix.count // _TRIED)]
+    exact = _exact(db, known, tried)
+    for width in range(len(WIDTHS)):
+        found = 0
+        for number, query in zip(tried.tolist(), exact.queries, strict=True):
+            near = nearest_to(db, matrix, query, _WANTED, width)
+            found += len(near.keys() & exact.nearest[number])
+        share = found / sum(map(len, exact.nearest.values()))
+        if share >= _FINDS_ENOUGH:
+            break
+    return signs.Recall(share, count, width)
+
+
+class _Exact(NamedTuple):
+    queries: Vectors  # shape (queries, dimension)
+    nearest: dict[int, set[int]]  # by the id of the query, without itself
+
+
+def _exact(db: sqlite3.Connection, known: Known, tried: Ids) -> _Exact:
+    """The nearest of the vectors ``tried``, found by comparing each with all."""
+    sql = f"SELECT vector {_MINE} AND id = ?"
+    vectors = [db.execute(sql, (known.id, number)).fetchone()[0] for number in tried.tolist()]
+    queries = np.frombuffer(b"".join(vectors), "<f2").astype(np.float32).reshape(len(tried), -1)
+    best = [np.empty(0, np.int64)] * len(tried)
+    values = [np.empty(0, np.float32)] * len(tried)
+    for ids, rows in signs.parts(db, known.id):
+        for place, similarities in enumerate(np.einsum("ij,kj->ki", rows, queries)):
+            merged = np.concatenate([values[place], similarities])
+            numbers = np.concatenate([best[place], np.array(ids, np.int64)])
+            top = np.argsort(-merged, kind="stable")[: _NEAREST + 1]
+            best[place], values[place] = numbers[top], merged[top]
+    nearest = {
+        number: set(best[place][best[place] != number][:_NEAREST].tolist())
+        for place, number in enumerate(tried.tolist())
+    }
+    return _Exact(queries, nearest)
 
 
 # Not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
@@ -143,7 +199,7 @@ _products = partial(np.einsum, "ij,j->i")
 class Matrix:
     """Vectors in memory. A matrix is immutable; `extended` returns one that shares its memory."""
 
-    dimension: int
+    mean: Vectors  #: What signs are about, shape (dimension,).
     ids: Ids  #: Ascending.
     rows: npt.NDArray[np.float32]  #: Shape (room, dimension); none in a large matrix.
     signs: _Signs  #: Of a large matrix, shape (columns of 64, room).
@@ -151,12 +207,13 @@ class Matrix:
     count: int = 0  #: How many vectors there are; there may be room for more.
 
     @classmethod
-    def empty(cls, dimension: int, room: int = 0) -> Matrix:
-        """Make an empty matrix for vectors of this dimension, with memory for ``room`` vectors."""
+    def empty(cls, mean: Vectors, room: int = 0) -> Matrix:
+        """Make an empty matrix for vectors with this mean, with memory for ``room`` vectors."""
+        dimension = len(mean)
         is_large = room * dimension > LARGE and dimension >= FEWEST_SIGNS
         rows = np.empty((0 if is_large else room, dimension), np.float32)
         signs = np.empty((-(-dimension // 64) if is_large else 0, room), np.uint64)
-        return cls(dimension, np.empty(room, np.int64), rows, signs, is_large)
+        return cls(mean, np.empty(room, np.int64), rows, signs, is_large)
 
     def extended(self, ids: Ids, data: bytes) -> Matrix:
         """Return a matrix with these vectors added. ``data`` are their numbers in 16 bits, or for a large
@@ -173,7 +230,7 @@ class Matrix:
 
     def _with_room(self, room: int) -> Matrix:
         ids = np.empty(room, np.int64)
-        rows = np.empty((0 if self.is_large else room, self.dimension), np.float32)
+        rows = np.empty((0 if self.is_large else room, len(self.mean)), np.float32)
         signs = np.empty((len(self.signs), room), np.uint64)
         ids[: self.count], signs[:, : self.count] = self.ids[: self.count], self.signs[:, : self.count]
         rows[: self.count] = self.rows[: self.count]
@@ -183,8 +240,9 @@ class Matrix:
         """The ids of the ``wanted`` vectors that are probably nearest. They are chosen from the ``near``
         vectors that share most sign bits with ``query``."""
         ids, columns = self.ids[: self.count], self.signs[:, : self.count]
+        from_mean = query - self.mean  # what all vectors share says nothing about which are nearest
         if near < self.count:
-            distances = self._distances(query)
+            distances = self._distances(from_mean)
             chosen = np.flatnonzero(distances <= np.partition(distances, near)[near])
             ids, columns = ids[chosen], columns[:, chosen]
         if wanted >= len(ids):
@@ -192,13 +250,14 @@ class Matrix:
         sums = np.empty(len(ids), np.float32)
         for start in range(0, len(ids), _BLOCK):
             block = np.ascontiguousarray(columns[:, start : start + _BLOCK].T).view(np.uint8)
-            positive = np.unpackbits(block, axis=1, count=len(query)).astype(np.float32)
-            sums[start : start + len(block)] = _products(positive, query)
+            above = np.unpackbits(block, axis=1, count=len(query)).astype(np.float32)
+            sums[start : start + len(block)] = _products(above, from_mean)
         return ids[np.argpartition(sums, len(sums) - wanted)[len(sums) - wanted :]]
 
-    def _distances(self, query: Vectors) -> npt.NDArray[np.uint16]:
-        """The number of sign bits in which each vector differs from ``query``."""
-        [asked] = signs.of_rows(query[np.newaxis]).view(np.uint64)
+    def _distances(self, from_mean: Vectors) -> npt.NDArray[np.uint16]:
+        """The number of sign bits in which each vector differs from a query, whose numbers are given from the
+        mean."""
+        [asked] = signs.of_rows(from_mean[np.newaxis], _ZERO).view(np.uint64)
         distances = np.zeros(self.count, np.uint16)
         for start in range(0, self.count, _BLOCK):
             block = distances[start : start + _BLOCK]

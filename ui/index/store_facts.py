@@ -7,7 +7,7 @@ import html
 from rag_core.providers import LOCAL
 from rag_core.reports import Health
 from rag_core.types import StoreInfo
-from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
+from rag_core.wording import embedder, left_out, moment, nearest_found, plural, size, unreadable, vectors_in
 from ui.frame.hits import in_one_line
 
 _METRICS = {
@@ -51,7 +51,7 @@ def sheet(info: StoreInfo) -> str:
         "Scores": f"calibrated on {info.calibrated:,} passages" if info.calibrated else "",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
         "Metric": _METRICS.get(info.distance_metric, info.distance_metric),
-        "Vectors": vectors_in(info),
+        "Vectors": ", ".join(filter(None, (vectors_in(info), nearest_found(info)))),
         "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
         "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",
         "Refused": f"{info.refused:,} passages, by the vector index" if info.refused else "",
