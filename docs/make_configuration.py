@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rag_core.config.origin import DEFAULT
 from rag_core.config.settings import KEYS, Key, SettingRow
 from rag_core.extract.chunk import CHUNK_SIZES, chunk_spec
-from rag_core.models.minilm import MAX_TOKENS
+from rag_core.models.built_in import BUILT_IN, MINILM
 from rag_core.providers import EMBEDDERS, VECTOR_INDEXES, one_of
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
@@ -73,7 +73,7 @@ YAML aliases (`*name`) are not read.
 SIZES = """
 ## Sizes of passages
 
-In characters, size / overlap. For an embedder that reads less, such as the built-in model ({limit} tokens),
+In characters, size / overlap. For an embedder that reads less, such as `minilm` ({limit} tokens),
 the default sizes are scaled down; sizes that you set are kept. No passage is ever longer than its embedder
 reads. Other file types are cut like text.
 
@@ -110,7 +110,7 @@ One request to a vector index holds at most {limits}.
 NAMES = """
 ## Embedders
 
-- `minilm`: the built-in model.
+{built_in}
 - `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`.
 - `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM
   or a hosted one.
@@ -138,7 +138,10 @@ a model can shorten its vectors, `--dimension 256` makes a store with `ollama:MO
 
 def page() -> str:
     """The whole page."""
-    embedders = NAMES.format(model=EMBEDDERS["ollama"].after.usual)
+    rows = (
+        f"- `{model.name}`: {model.model}, built in; it reads {model.reads}." for model in BUILT_IN.values()
+    )
+    embedders = NAMES.format(model=EMBEDDERS["ollama"].after.usual, built_in="\n".join(rows))
     rest = (ENV, LOGGING, FIXED, _requests())
     return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest))
 
@@ -170,10 +173,10 @@ def _default(key: Key) -> str:
 
 
 def _sizes() -> Iterator[str]:
-    scaled = chunk_spec(MAX_TOKENS).sizes
-    yield SIZES.format(limit=MAX_TOKENS)
+    scaled = chunk_spec(MINILM.max_tokens).sizes
+    yield SIZES.format(limit=MINILM.max_tokens)
     rows = ((kind, f"{a} / {b}", "{} / {}".format(*scaled[kind])) for kind, (a, b) in CHUNK_SIZES.items())
-    yield _table(("file type", "sizes", "for the built-in model"), rows)
+    yield _table(("file type", "sizes", "for `minilm`"), rows)
 
 
 def _requests() -> str:

@@ -25,7 +25,7 @@ def main() -> None:
     if store is None:
         return
     info = store.info
-    show_model_notice(info)
+    show_model_notice(info.embedder)
     scroll_to_the_run()
     show_job_status(viewer, info, active=store.active, read=store.has_read)
     show_waiting(INDEX_PLACE)

@@ -15,6 +15,7 @@ from ui.frame.access import require_owner
 from ui.frame.deps import library
 from ui.frame.messages import show_error, show_waiting
 from ui.index.embedder_choice import at_hand, in_words, look_for_others, offer_embedders
+from ui.index.model_notice import show_model_notice
 from ui.settings.configuration import show_configuration
 from ui.settings.connections import show_connections
 from ui.settings.ollama_models import show_ollama
@@ -61,6 +62,7 @@ def show_general(viewer: Viewer) -> None:
         "Finds notes by meaning. Existing stores keep theirs.",
         {name: in_words(name, goes) for name, goes in embedders.items()},
     )
+    show_model_notice(load().embedder)
     look_for_others(viewer, "settings")
     switch_row(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choice_row(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)

@@ -65,7 +65,7 @@ TEXTS = {
     "include": "Include it again on the Files page, or with `{command}`.",
     "include_pattern": "Add a pattern that names it on the Index page, or with `{command}`.",
     "index": "Index the store on the Index page, or with `commonplace index --store {store}`.",
-    "install_model": "Install it on the Index page, or with `commonplace model install`.",
+    "install_model": "Install it on the Index page, or with `commonplace model install {model}`.",
     "make_store": "Make one on the Index page, or with `commonplace init FOLDER`.",
     "move_file": "Move or rename the file.",
     "one_of": "Ask about one of them: {paths}.",

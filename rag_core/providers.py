@@ -96,7 +96,6 @@ def _table(*rows: Provider) -> Mapping[str, Provider]:
     return {row.name: row for row in rows}
 
 
-_ALONE = Form(usual="")
 _SIZE = Form("", "[0-9]{1,9}", ":", "")
 _DIR = Form("FOLDER", r"[^\x00-\x1f\x7f]{1,300}")
 _ID = Form("MODEL", r"[^\s\x00-\x1f\x7f]{1,300}", "@")
@@ -104,10 +103,11 @@ _OLLAMA = _ID._replace(usual="embeddinggemma")
 _GOOGLE = Form("MODEL", "[A-Za-z0-9][A-Za-z0-9._-]{0,99}", usual="gemini-2.5-flash")
 _RERANKING = Form("MODEL@URL", r"[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}")
 
+_BUILT_IN = "models.built_in:open_built_in", "check_built_in", "", Form(usual="")
+
 EMBEDDERS = _table(
-    Provider(
-        "minilm", "Built-in model", "models.minilm:open_minilm", "check_minilm", "", _ALONE, shape=(384, 256)
-    ),
+    Provider("minilm", "Built-in model for English", *_BUILT_IN, shape=(384, 256)),
+    Provider("multilingual", "Built-in model for every language", *_BUILT_IN, shape=(384, 508)),
     Provider("hashing", "Spelling only", "models.hashing:open_hashing", after=_SIZE),
     Provider("ollama", "Ollama", "models.ollama:open_ollama", "check_ollama", "ollama_url", _OLLAMA),
     Provider(

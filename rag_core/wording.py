@@ -31,6 +31,11 @@ GET_A_MODEL = (
 )
 """What to do to get answers, without the place of the setting."""
 
+_BUILT_IN = {
+    "minilm": "the built-in model for English",
+    "multilingual": "the built-in model for every language",
+}
+
 
 def plural(count: int, noun: str) -> str:
     """Write a count with its noun: ``1 file``, ``2,000 files``."""
@@ -223,8 +228,8 @@ def age(day: str, today: date) -> str:
 
 
 def embedder(name: str) -> str:
-    """Return an embedder's name, or ``the built-in model``."""
-    return "the built-in model" if name == "minilm" else name
+    """Return an embedder's name, or what a built-in one is for."""
+    return _BUILT_IN.get(name, name)
 
 
 def shared_files(root: str, others: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Serving the app and MCP, and installing the built-in model."""
+"""Serving the app and MCP, and installing models."""
 
 from __future__ import annotations
 
@@ -104,23 +104,32 @@ def model() -> None:
     "--from",
     "source",
     type=click.Path(exists=True, path_type=Path),
-    help="Take the files of the built-in model from this folder, not the network.",
+    help="Take the files of a built-in model from this folder, not the network.",
 )
 def model_install(name: str | None, source: Path | None) -> None:
-    """Download and verify a model: the built-in one, or NAME.
+    """Download and verify a model.
 
-    NAME is hf:ORG/NAME, a model on the Hugging Face hub that was exported to ONNX, or hf:ORG/NAME@REVISION.
-    A store or the setting `reranker` uses it as `onnx:ORG/NAME`. Does nothing if it is installed already.
+    NAME is a built-in one: `minilm` (for English, 84 MB) or `multilingual` (for every language, 66 MB). It
+    becomes the embedder of new stores. Without NAME it is the one that new stores use.
+
+    Or NAME is hf:ORG/NAME, a model on the Hugging Face hub that was exported to ONNX, or
+    hf:ORG/NAME@REVISION. A store or the setting `reranker` uses it as `onnx:ORG/NAME`. Does nothing if it is
+    installed already.
     """
-    model_dir = library_of_owner().settings.model_dir
-    if name is None:
-        from rag_core.models.minilm_install import install
+    from rag_core.models.built_in import BUILT_IN, MINILM
+    from rag_core.models.built_in_install import install
 
-        folder = install(model_dir, source, _on_screen)
-        emit({"installed": str(folder)}, f"The built-in model is ready in {folder}.")
+    library = library_of_owner()
+    model_dir, chosen = library.settings.model_dir, library.settings.embedder
+    if name is None or name in BUILT_IN:
+        model = BUILT_IN.get(name or chosen, MINILM)
+        folder = install(model, model_dir, source, _on_screen)
+        if name is not None and name != chosen:
+            library.upkeep.change_setting(OWNER, "embedder", name)
+        emit({"installed": str(folder)}, f"The {model.label} is ready in {folder}.")
         return
     if source is not None:
-        raise click.UsageError("--from is for the built-in model; a folder needs no installing: onnx:FOLDER.")
+        raise click.UsageError("--from is for built-in models; a folder needs no installing: onnx:FOLDER.")
     from rag_core.models.card import reranks
     from rag_core.models.hub import fetch
 

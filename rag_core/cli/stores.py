@@ -29,7 +29,9 @@ def store() -> None:
 @store.command("create")
 @click.argument("name")
 @options.setting_option(
-    "--embedder", setting="embedder", help="What turns text into vectors; minilm is the built-in model."
+    "--embedder",
+    setting="embedder",
+    help="What turns text into vectors; minilm and multilingual are built in.",
 )
 @click.option(
     "--metric",

@@ -28,6 +28,7 @@ from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.stores import Stores
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
+from rag_core.models.embedder import parse_name
 from rag_core.providers import added_embedders, added_vector_indexes
 from rag_core.reports import VECTOR_INDEX, Diagnosis, DiagnosisStep, Health, Repair
 from rag_core.store.health import check
@@ -130,8 +131,10 @@ class Upkeep(Service):
         return change(name, value)
 
     def doctor(self, viewer: Viewer) -> list[DiagnosisStep]:
-        """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""
-        steps = _installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
+        """Check the installation: Python, SQLite, folders, the model for new stores, extensions, stores."""
+        chosen = self._settings.embedder
+        name = chosen if parse_name(chosen).row.shape else DEFAULT_EMBEDDER
+        steps = _installation(self._settings.data_dir, partial(self._embedders.get, name))
         steps += _extensions(self._settings.extractor_timeout_s)
         try:
             names = self._stores.names(viewer)
@@ -144,7 +147,7 @@ class Upkeep(Service):
 
 
 def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[DiagnosisStep]:
-    """Check Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
+    """Check Python, SQLite, the data folder and a built-in model, which is loaded once. Writes nothing."""
     system = f"{platform.system()} {platform.machine()}, SQLite {sqlite3.sqlite_version}"
     steps = [DiagnosisStep("ok", f"Python {platform.python_version()} on {system}.")]
     there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))

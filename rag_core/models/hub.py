@@ -23,7 +23,7 @@ from rag_core.errors import EmbedderError, InvalidInput
 from rag_core.models.card import GRAPHS, MODULES, SETTINGS, TOKENIZER
 from rag_core.models.installed import MANIFEST_FILE, installing, publish_folder, write_manifest
 from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, opened_card
-from rag_core.models.transformer import Transformer
+from rag_core.models.transformer import Encoder
 
 SHAPE = "hf:ORG/NAME, or hf:ORG/NAME@REVISION"
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
@@ -90,7 +90,7 @@ def _require_runnable(folder: Path, repo: str) -> None:
     """Raise EmbedderError if the model in ``folder`` does not run here."""
     try:
         card, _ = opened_card(folder)
-        Transformer(card.graph, card.tokenizer)
+        Encoder(card.graph, card.tokenizer, card.max_tokens)
     except MODEL_ERRORS as error:
         raise cannot_run(repo, error) from error
 

@@ -27,7 +27,8 @@ from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, ins
 from rag_core.models.openai import failure_of
 from rag_core.models.registry import CircuitBreaker
 from rag_core.models.server import Failure, Server, http_client, http_failures
-from rag_core.models.transformer import Transformer
+from rag_core.models.tokenizer import PublishedTokenizer
+from rag_core.models.transformer import Transformer, as_value_error
 from rag_core.providers import RERANKERS, Provider
 from rag_core.text.words import well_formed
 
@@ -72,10 +73,12 @@ class CrossEncoder:
         self._name = options.name.removeprefix("onnx:")
         try:
             card, _ = opened_card(folder_of(self._name, options.model_dir))
-            self._model = Transformer(card.graph, card.tokenizer)
+            self._model = Transformer(card.graph)
+            with as_value_error("its tokenizer cannot be loaded"):
+                self._tokenizer = PublishedTokenizer(card.tokenizer).library
         except MODEL_ERRORS as error:
             raise cannot_run(self._name, error) from error
-        self._model.tokenizer.enable_truncation(card.max_tokens)
+        self._tokenizer.enable_truncation(card.max_tokens)
         outputs = self._model.outputs
         self._output = "logits" if "logits" in outputs else next(iter(outputs))
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="reranker")
@@ -83,7 +86,7 @@ class CrossEncoder:
     def scores(self, query: str, passages: Sequence[str], until: float) -> list[float]:
         pairs = [(well_formed(query), well_formed(passage)) for passage in passages]
         try:
-            encoded = self._model.tokenizer.encode_batch_fast(pairs)
+            encoded = self._tokenizer.encode_batch_fast(pairs)
             return [*self._pool.map(partial(self._score, until), encoded)]
         except ValueError as error:
             raise cannot_run(self._name, error) from None

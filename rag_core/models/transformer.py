@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.models.tokenizer import open_tokenizer
 from rag_core.text.words import well_formed
 
 Pooling = Literal["mean", "cls", "lasttoken"]
@@ -23,40 +24,27 @@ _Array = npt.NDArray[Any]
 
 
 class Transformer:
-    """An ONNX graph with its tokenizer. Safe in several threads. Raises ValueError if it cannot be used."""
+    """An ONNX graph. Safe in several threads. Raises ValueError if it cannot be used."""
 
-    def __init__(self, graph: Path, tokenizer: Path) -> None:
+    def __init__(self, graph: Path) -> None:
         # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        # Waking the tokenizer's own threads takes longer than its work here.
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import onnxruntime as ort
-        from tokenizers import Tokenizer
 
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
         # onnxruntime's fused kernel is about 7 times slower on CPUs than the two it replaces.
         slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
-        with _as_value_error("it cannot be loaded"):
+        with as_value_error("it cannot be loaded"):
             self._session = ort.InferenceSession(
                 graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
             )
-            self.tokenizer = Tokenizer.from_file(str(tokenizer))
         inputs = self._session.get_inputs()
         self._inputs = {each.name: np.int32 if "int32" in each.type else np.int64 for each in inputs}
         if unknown := sorted(self._inputs.keys() - _INPUTS):
             raise ValueError(f"the graph asks for {unknown[0]!r}, which a text does not give")
         self.outputs = {each.name: len(each.shape) for each in self._session.get_outputs()}
-        # Files as shipped may pad and cut every text to another length than the model's.
-        self.tokenizer.no_padding()
-        self.tokenizer.no_truncation()
-
-    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return all tokens of each text, special ones included."""
-        clean = [well_formed(text) for text in texts]
-        # Only the tokenizer's batch methods release the GIL.
-        return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(clean)]
 
     def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> _Array:
         """Return ``output`` of the graph for one text, or for a pair with its ``segments``; the first axis
@@ -68,7 +56,7 @@ class Transformer:
             "position_ids": range(len(ids)),
         }
         feeds = {name: np.array([given[name]], kind) for name, kind in self._inputs.items()}
-        with _as_value_error("it fails on a text"):
+        with as_value_error("it fails on a text"):
             found: _Array = self._session.run([output], feeds)[0]
         return found
 
@@ -78,22 +66,25 @@ class Encoder:
     ``max_tokens`` is the number of tokens that are read, special ones included."""
 
     def __init__(self, graph: Path, tokenizer: Path, max_tokens: int, pooling: Pooling = "mean") -> None:
-        model = Transformer(graph, tokenizer)
+        model = Transformer(graph)
+        with as_value_error("its tokenizer cannot be loaded"):
+            self._tokenizer = open_tokenizer(tokenizer)
         ranks = model.outputs
         pooled = next((name for name in _POOLED if name in ranks), None)
         states = next((name for name, rank in ranks.items() if rank == 3), next(iter(ranks)))
         self.pools = pooled is not None
-        self.tokens = model.tokens
         self._model, self._output = model, pooled or states
         self._max_tokens, self._pooling = max_tokens, pooling
-        mask = model.tokenizer.encode("a").special_tokens_mask
-        self._behind = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return all tokens of each text, special ones included."""
+        return self._tokenizer.numbers([well_formed(text) for text in texts])
 
     def embed(self, text: str) -> npt.NDArray[np.float32]:
         """Return the vector of the beginning of ``text``, shape (dimension,)."""
-        [ids], most = self.tokens([text]), self._max_tokens
+        [ids], most, closing = self.tokens([text]), self._max_tokens, self._tokenizer.closing
         if len(ids) > most:
-            ids = ids[: most - self._behind] + ids[len(ids) - self._behind :]
+            ids = ids[: most - closing] + ids[len(ids) - closing :]
         [found] = self._model.run(self._output, ids)
         return np.asarray(found if self.pools else self._one(found), np.float32)
 
@@ -109,7 +100,8 @@ class Encoder:
 
 
 @contextmanager
-def _as_value_error(what: str) -> Iterator[None]:
+def as_value_error(what: str) -> Iterator[None]:
+    """Context manager: raise every error as a ValueError that begins with ``what``."""
     try:
         yield
     except Exception as error:  # onnxruntime's and tokenizers' own have no other base in common

@@ -14,7 +14,9 @@ import click
 import pytest
 
 from rag_core.cli import app
+from rag_core.models.built_in import BUILT_IN
 from tests.support.command import Run
+from tests.support.packed_model import packed_model
 
 
 @pytest.fixture
@@ -259,6 +261,22 @@ def test_status_shows_every_store_and_where_the_data_is(run: Run, garden: Path, 
     assert (status["running"], status["warnings"], status["data_dir"]) == ([], [], str(home / "data"))
     for command in (["status"], ["store", "list"]):
         assert run(*command).out.splitlines()[1].split()[:3] == ["garden", "3", "3"]
+
+
+def test_a_built_in_model_installed_by_its_name_is_the_one_for_new_stores(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = packed_model(tmp_path / "source")
+    monkeypatch.setitem(BUILT_IN, row.name, row)  # type: ignore[arg-type]
+    result = run("model", "install", "multilingual", "--from", tmp_path / "source")
+    assert (result.status, result.out) == (
+        0,
+        f"The built-in model for every language is ready in {home / 'data' / 'models' / row.model}.\n",
+    )
+    run("store", "create", "notes")
+    assert run("store", "list", "--json").json["stores"][0]["embedder"] == "multilingual"
+    again = run("model", "install", "--from", tmp_path)
+    assert again.status == 0, "without a name it is the one for new stores, which is there"
 
 
 def test_model_that_is_there_is_not_installed_again(

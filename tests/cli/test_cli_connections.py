@@ -24,7 +24,10 @@ def here(home: Path, ollama: OllamaServer) -> OllamaServer:
 def test_what_no_store_uses_may_be_missing(run: Run) -> None:
     done = run("connections")
     assert done.status == 0
-    assert "note  Built-in model: not set up. The built-in embedding model is not installed." in done.out
+    assert (
+        "note  Built-in model for English: not set up. The built-in model for English is not installed."
+        in done.out
+    )
     assert "NO    Ollama: unreachable." in done.out
     assert "      Text stays on this machine." in done.out
     assert "      Next: Start it (`ollama serve`)" in done.out

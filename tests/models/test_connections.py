@@ -26,7 +26,7 @@ from tests.support.standin import nobody
 def test_where_nothing_is_set_up_each_says_so_and_what_to_do(make: Make) -> None:
     found = make().models.connections(OWNER)
     assert {each.key for each in found} == {
-        *("minilm", "ollama", "openai", "onnx", "sentence-transformers", "mlx"),
+        *("minilm", "multilingual", "ollama", "openai", "onnx", "sentence-transformers", "mlx"),
         *("s3vectors", "qdrant", "chroma", "chat", "reranking", "pictures"),
     }
     engines = {"qdrant", "chroma"}  # both work in this process, too
@@ -68,7 +68,7 @@ def test_one_that_is_silent_or_broken_costs_the_others_nothing(caplog: pytest.Lo
 
 def test_the_built_in_model_says_where_it_is(make: Make, model_dir: Path) -> None:
     found = connection(make(), "minilm")
-    assert (found.sentence, found.embedders) == ("The built-in embedding model is not installed.", ())
+    assert (found.sentence, found.embedders) == ("The built-in model for English is not installed.", ())
     assert "commonplace model install" in str(found.next_step)
     library = Library.open(Settings(make().settings.data_dir, model_dir, ()))
     there = connection(library, "minilm")

@@ -21,12 +21,14 @@ import pytest
 
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.models import Embedder, EmbedderOptions, open_embedder
-from rag_core.models.minilm import MODEL_NAME
+from rag_core.models.built_in import BUILT_IN, MINILM
+from rag_core.models.built_in_install import install
 from rag_core.types import Vectors
 from tests.models import model_packages
 from tests.models.onnx_models import embedding_model
 from tests.support.ollama_server import OllamaServer
 from tests.support.openai_server import OpenAIServer
+from tests.support.packed_model import packed_model
 from tests.support.standin import serving
 
 pytestmark = pytest.mark.thorough
@@ -41,7 +43,17 @@ TEXTS = [
     "Minutes: budget approved, next meeting on 14 March.",
 ]
 BLANK = ["", "  \n\t "]
-NAMES = ("minilm", "hashing", "ollama", "openai", "onnx", "sentence-transformers", "mlx", "example")
+NAMES = (
+    "minilm",
+    "multilingual",
+    "hashing",
+    "ollama",
+    "openai",
+    "onnx",
+    "sentence-transformers",
+    "mlx",
+    "example",
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,11 @@ def target(
         match request.param:
             case "minilm":
                 name, options, bad = "minilm", EmbedderOptions(request.getfixturevalue("model_dir")), ""
+            case "multilingual":
+                row = packed_model(tmp_path)
+                monkeypatch.setitem(BUILT_IN, row.name, row)  # type: ignore[arg-type]
+                install(row, tmp_path / "models", tmp_path)
+                name, options, bad = row.name, EmbedderOptions(tmp_path / "models"), ""
             case "hashing":
                 name, options, bad = "hashing", EmbedderOptions(), ""
             case "ollama":
@@ -92,9 +109,12 @@ def target(
                 request.getfixturevalue("example_package")
                 name, options, bad = "example:letters", EmbedderOptions(), ""
             case "onnx":
-                folder = embedding_model(tmp_path / MODEL_NAME, sentence_bert_config={"max_seq_length": 256})
-                for path in (folder / "onnx" / "model.onnx", folder / "tokenizer.json"):
-                    copyfile(request.getfixturevalue("model_dir") / MODEL_NAME / path.name, path)
+                folder = embedding_model(
+                    tmp_path / MINILM.model, sentence_bert_config={"max_seq_length": 256}
+                )
+                model = request.getfixturevalue("model_dir") / MINILM.model
+                for path in (*model.glob("model.onnx*"), model / "tokenizer.json"):
+                    copyfile(path, (folder if path.suffix == ".json" else folder / "onnx") / path.name)
                 name, options, bad = f"onnx:{folder}", EmbedderOptions(), ""
             case package:
                 model_packages.install(monkeypatch)

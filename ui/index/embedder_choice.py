@@ -8,8 +8,8 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import InvalidInput
-from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.models.addresses import destination
+from rag_core.models.built_in import BUILT_IN
 from rag_core.providers import EMBEDDERS
 from rag_core.reports import Connection
 from rag_core.types import Viewer
@@ -25,7 +25,7 @@ def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
     """The available embedders: name → where its text goes. Those named ``first`` come before the others."""
     used = sorted({info.embedder for info in store_infos(viewer)})
     seen: list[str] = st.session_state.get(_FOUND, [])
-    names = dict.fromkeys((*first, library().settings.embedder, DEFAULT_EMBEDDER, *used, *seen))
+    names = dict.fromkeys((*first, library().settings.embedder, *BUILT_IN, *used, *seen))
     return {name: goes for name in names if (goes := _goes(viewer, name))}
 
 

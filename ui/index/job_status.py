@@ -33,7 +33,7 @@ _BADGES: Final = {
 def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
     """Draw the current run, which updates itself, or the last one. The page is drawn again when the run
     ends, when it has ``read`` the files, and when it begins to read others."""
-    unembedded = info.pending > 0 and not is_model_missing(info)
+    unembedded = info.pending > 0 and not is_model_missing(info.embedder)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
     fragment(viewer, info.name, polling=active, read=read, unembedded=unembedded)
 

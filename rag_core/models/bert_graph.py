@@ -1,35 +1,43 @@
-"""Builds the ONNX graph of all-MiniLM-L6-v2 from its safetensors weights: BERT (Devlin et al. 2018) with mean
-pooling and a vector scaled to length 1, as config.json and modules.json say. One text at a time goes in, so
-there is no mask and everything but attention is two-dimensional: (tokens, hidden).
+"""Builds the ONNX graph of a BERT (Devlin et al. 2018) with mean pooling and a vector scaled to length 1,
+such as all-MiniLM-L6-v2 and multilingual-e5-small, from its weights. One text at a time goes in, so there is
+no mask and everything but attention is two-dimensional: (tokens, hidden).
 
 The int8 kind is a quarter of the size and twice as fast. Weights are quantised once, per output channel;
 activations at run time, per token: with one scale for a whole text, an outlier token would blur all others
 (mean cosine to fp32 0.9935 instead of 0.9976).
+
+Large weights are in a file beside the graph, which onnxruntime maps into memory.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.models.minilm import DIMENSION, MODEL_NAME, ModelKind
+from rag_core.models.packed import BLOCK, PackedWeights
 
-# config.json: num_hidden_layers, num_attention_heads, layer_norm_eps.
-LAYERS = 6
+# The configurations of both models: num_attention_heads, layer_norm_eps.
 HEADS = 12
 EPSILON = 1e-12
 
-# Opset 17 brought LayerNormalization; onnxruntime 1.20 and later read it. CONTRIB is onnxruntime's own.
+# Opset 17 brought LayerNormalization, version 10 of the format integers of 4 bits; onnxruntime 1.20 and later
+# read both. CONTRIB is onnxruntime's own.
 OPSET = 17
-IR_VERSION = 8
+IR_VERSION = 10
 CONTRIB = "com.microsoft"
 
+_BESIDE = (
+    1 << 16
+)  # bytes: larger weights are in the other file, each at a multiple of this, as mapping asks for
+
+ModelKind = Literal["int8", "fp32"]
 _Array = npt.NDArray[Any]
-Weights = dict[str, npt.NDArray[np.float32]]
+Weights = Mapping[str, _Array]
 
 
 def read_weights(path: Path) -> Weights:
@@ -47,23 +55,28 @@ def read_weights(path: Path) -> Weights:
     }
 
 
-def build_graph(weights: Weights, kind: ModelKind) -> bytes:
-    """Return the serialised model: ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, 384)."""
+def write_graph(path: Path, weights: Weights, kind: ModelKind, name: str) -> None:
+    """Write the model called ``name``, ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, hidden),
+    and its large weights into a file next to it."""
     from onnx import TensorProto, helper
 
-    network = _Network(weights, kind)
-    x = network.embeddings("input_ids")
-    for layer in range(LAYERS):
-        x = network.attention(x, f"encoder.layer.{layer}.attention.")
-        x = network.feed_forward(x, f"encoder.layer.{layer}.")
+    data_file = path.with_name(f"{path.name}_data")
+    with data_file.open("wb") as beside:
+        network = _Network(weights, kind, beside)
+        x = network.embeddings("input_ids")
+        layer = 0
+        while f"encoder.layer.{layer}.output.dense.bias" in weights:
+            x = network.attention(x, f"encoder.layer.{layer}.attention.")
+            x = network.feed_forward(x, f"encoder.layer.{layer}.")
+            layer += 1
     mean = network.add("ReduceMean", x, axes=[0], keepdims=1)
     network.add("LpNormalization", mean, outputs=["embedding"], axis=1, p=2)
     inputs = [helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
-    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, DIMENSION])]
-    graph = helper.make_graph(network.nodes, MODEL_NAME, inputs, outputs, network.constants)
+    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, network.width])]
+    graph = helper.make_graph(network.nodes, name, inputs, outputs, network.constants)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-    return bytes(model.SerializeToString())
+    path.write_bytes(model.SerializeToString())
 
 
 def quantise(matrix: _Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
@@ -78,18 +91,40 @@ class _Network:
     """Builds the blocks of BERT as nodes and constants. Methods that add an operator return the name of its
     result; ``prefix`` begins the names of a block's weights."""
 
-    def __init__(self, weights: Weights, kind: ModelKind) -> None:
+    def __init__(self, weights: Weights, kind: ModelKind, beside: BinaryIO) -> None:
         self._weights = weights
         self._kind = kind
+        self._beside = beside
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.width = len(weights["embeddings.LayerNorm.bias"])
 
     def constant(self, value: _Array | np.generic) -> str:
-        from onnx import numpy_helper
+        from onnx import helper
+
+        array = np.ascontiguousarray(value)
+        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+        return self._tensor(kind, value.shape, array.tobytes())
+
+    def _tensor(self, kind: int, shape: tuple[int, ...], data: bytes) -> str:
+        from onnx import TensorProto
 
         name = f"constant_{len(self.constants)}"
-        array = np.ascontiguousarray(value).reshape(value.shape)
-        self.constants.append(numpy_helper.from_array(array, name))
+        tensor = TensorProto(name=name, data_type=kind, dims=shape)
+        if len(data) < _BESIDE:
+            tensor.raw_data = data
+        else:
+            self._beside.write(b"\0" * (-self._beside.tell() % _BESIDE))
+            place = {
+                "location": Path(self._beside.name).name,
+                "offset": self._beside.tell(),
+                "length": len(data),
+            }
+            for key, value in place.items():
+                tensor.external_data.add(key=key, value=str(value))
+            tensor.data_location = TensorProto.EXTERNAL
+            self._beside.write(data)
+        self.constants.append(tensor)
         return name
 
     def integers(self, *values: int) -> str:
@@ -107,23 +142,38 @@ class _Network:
 
     def embeddings(self, ids: str) -> str:
         """Add word, position and segment embeddings (always the first segment), normalised."""
+        places, segments = (
+            self._weights[f"embeddings.{name}_embeddings.weight"] for name in ("position", "token_type")
+        )
+        flat = self.add("Reshape", ids, self.integers(-1))
+        count = self.add("Shape", flat)
+        positions = self.constant(places + segments[0])
+        used = self.add("Slice", positions, self.integers(0), count, self.integers(0))
+        return self._norm(self.add("Add", self._words(flat), used), "embeddings.")
+
+    def _words(self, flat: str) -> str:
+        """Look up the row of each word. A packed table stays in its four bits."""
         from onnx import TensorProto
 
-        words_of, places, segments = (
-            self._weights[f"embeddings.{name}_embeddings.weight"]
-            for name in ("word", "position", "token_type")
-        )
-        positions = places + segments[0]
-        flat = self.add("Reshape", ids, self.integers(-1))
+        name = "embeddings.word_embeddings.weight"
+        if isinstance(self._weights, PackedWeights):
+            weights, steps = self._weights.blocks(name)
+            given = self._four_bits(weights), flat, self.constant(steps)
+            operator = f"{CONTRIB}/GatherBlockQuantized"
+            half = self.add(operator, *given, gather_axis=0, quantize_axis=1, block_size=BLOCK)
+            return self.add("Cast", half, to=TensorProto.FLOAT)
         if self._kind == "fp32":
-            words = self.add("Gather", self.constant(words_of), flat)
-        else:
-            values, scales = quantise(words_of, axis=1)
-            rows = self.add("Cast", self.add("Gather", self.constant(values), flat), to=TensorProto.FLOAT)
-            words = self.add("Mul", rows, self.add("Gather", self.constant(scales), flat))
-        count = self.add("Shape", flat)
-        used = self.add("Slice", self.constant(positions), self.integers(0), count, self.integers(0))
-        return self._norm(self.add("Add", words, used), "embeddings.")
+            return self.add("Gather", self.constant(self._weights[name]), flat)
+        values, scales = quantise(self._weights[name], axis=1)
+        rows = self.add("Cast", self.add("Gather", self.constant(values), flat), to=TensorProto.FLOAT)
+        return self.add("Mul", rows, self.add("Gather", self.constant(scales), flat))
+
+    def _four_bits(self, values: npt.NDArray[np.int8]) -> str:
+        """Add integers from -8 to 7; in ONNX even places are low."""
+        from onnx import TensorProto
+
+        packed = (values[:, 0::2] & 15) | (values[:, 1::2] << 4)
+        return self._tensor(TensorProto.INT4, values.shape, packed.tobytes())
 
     def attention(self, x: str, prefix: str) -> str:
         """Self-attention over all tokens of the text, added to ``x`` and normalised."""
@@ -131,7 +181,7 @@ class _Network:
         matrix, bias = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
         joined = self.add("Unsqueeze", self._linear(x, matrix, bias), self.integers(0))
         names = [f"{prefix}{name}" for name in ("query", "key", "value")]
-        self.add("Split", joined, self.integers(*[DIMENSION] * 3), outputs=names, axis=2)
+        self.add("Split", joined, self.integers(*[self.width] * 3), outputs=names, axis=2)
         mixed = self.add(f"{CONTRIB}/MultiHeadAttention", *names, num_heads=HEADS)
         return self._output(x, self.add("Squeeze", mixed, self.integers(0)), prefix)
 

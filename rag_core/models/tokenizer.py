@@ -1,0 +1,50 @@
+"""Tokenizers of transformers: that of a published model, by the library `tokenizers`, and our own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from rag_core.models.unigram import Unigram
+
+PIECES_FILE = "pieces.bin"
+"""The tokenizer of a model that `Unigram` reads."""
+
+
+class Tokenizer(Protocol):
+    """Turns texts into numbers. Safe in several threads."""
+
+    @property
+    def closing(self) -> int:
+        """The number of marks after a text."""
+
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of all tokens of each text, with the marks around it."""
+
+
+class PublishedTokenizer:
+    """A ``tokenizer.json``."""
+
+    def __init__(self, path: Path) -> None:
+        # Waking its own threads takes longer than its work here.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        import tokenizers
+
+        #: The library's own object, for what is only in it.
+        self.library: Any = tokenizers.Tokenizer.from_file(str(path))
+        # Files as shipped may pad and cut every text to another length than the model's.
+        self.library.no_padding()
+        self.library.no_truncation()
+        mask = self.library.encode("a").special_tokens_mask
+        self.closing = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
+
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        # Only the library's batch methods release the GIL.
+        return [encoding.ids for encoding in self.library.encode_batch_fast([*texts])]
+
+
+def open_tokenizer(path: Path) -> Tokenizer:
+    """Open the tokenizer in a file. Raises ValueError, OSError or the library's error if it is damaged."""
+    return Unigram(path) if path.name == PIECES_FILE else PublishedTokenizer(path)
