@@ -10,6 +10,7 @@ from ui.frame.messages import show_error, show_waiting
 from ui.index.folders import choose_folder
 from ui.index.indexing import choose_files, preview_folder, show_start
 from ui.index.job_status import show_job_status
+from ui.index.language_notice import show_language_notice
 from ui.index.model_notice import show_model_notice
 from ui.index.problems import show_problems
 from ui.index.runs import INDEX_PLACE, scroll_to_the_run
@@ -28,6 +29,7 @@ def main() -> None:
     show_model_notice(info.embedder)
     scroll_to_the_run()
     show_job_status(viewer, info, active=store.active, read=store.has_read)
+    show_language_notice(viewer, info)
     show_waiting(INDEX_PLACE)
     st.header("Add a folder" if info.sources else "Folder", anchor=False)
     try:

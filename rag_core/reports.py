@@ -281,6 +281,16 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageAdvice:
+    """The advice to let a store use the model for every language."""
+
+    language: str  #: The most frequent one beside English, by its English name.
+    is_most: bool  #: Whether most of the store is in it.
+    megabytes: int  #: To download; 0 if the model is installed.
+    was_told: bool = False  #: Whether a command said it already.
+
+
+@dataclass(frozen=True, slots=True)
 class JudgedQuery:
     """The result for one query of a golden set."""
 

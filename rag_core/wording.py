@@ -9,7 +9,7 @@ from pathlib import PurePath
 from shlex import quote
 
 from rag_core.replies import Reference
-from rag_core.reports import Diagnosis, Privacy, SavedSearch
+from rag_core.reports import Diagnosis, LanguageAdvice, Privacy, SavedSearch
 from rag_core.types import (
     Answer,
     Document,
@@ -230,6 +230,13 @@ def age(day: str, today: date) -> str:
 def embedder(name: str) -> str:
     """Return an embedder's name, or what a built-in one is for."""
     return _BUILT_IN.get(name, name)
+
+
+def language_advice(advice: LanguageAdvice) -> str:
+    """Say what a store is in, and what the model for every language would bring."""
+    begins = f"{'Mostly' if advice.is_most else 'Partly'} {advice.language}."
+    size_ = f"{advice.megabytes} MB, indexing" if advice.megabytes else "indexing"
+    return f"{begins} The model for every language finds it better: {size_} takes about twice as long."
 
 
 def shared_files(root: str, others: Iterable[str]) -> str:

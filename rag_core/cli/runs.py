@@ -14,6 +14,7 @@ from rag_core.cli.terminal import progress_line, show_job, show_jobs
 from rag_core.errors import StoreBusy
 from rag_core.library import Library
 from rag_core.types import OWNER, Job, Progress
+from rag_core.wording import language_advice
 
 _EVERY_S = 10.0
 """Seconds between two lines of progress without a terminal."""
@@ -76,7 +77,22 @@ def run_requests(
         emit({"queued": True, "store": store}, queued or taken)
         return
     emit(answers.Job.of(job), lambda: show_job(job, library.jobs.problems(OWNER, store, job.id)))
-    if not wants_json() and job.state == "done" and (said := next_steps()):
-        click.echo(said)
+    if not wants_json() and job.state == "done":
+        for said in (_language_advice(library, store), next_steps()):
+            if said:
+                click.echo(said)
     if job.failed or job.state != "done":
         sys.exit(1)
+
+
+def _language_advice(library: Library, store: str) -> str:
+    """Return the advice to take the model for every language, with the commands; '' if there is none, or it
+    was given before."""
+    advice = library.languages.advice(OWNER, store)
+    if advice is None or advice.was_told:
+        return ""
+    library.languages.note_told(OWNER, store)
+    take = (
+        f"commonplace model install multilingual && commonplace store switch {store} --embedder multilingual"
+    )
+    return f"{language_advice(advice)}\nTo use it:  {take}"

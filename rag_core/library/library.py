@@ -13,6 +13,7 @@ from rag_core.library.documents import Documents
 from rag_core.library.evaluating import Evaluating
 from rag_core.library.files import Files
 from rag_core.library.jobs import Jobs
+from rag_core.library.languages import Languages
 from rag_core.library.models import Models
 from rag_core.library.originals import Originals
 from rag_core.library.pictures import Pictures
@@ -57,6 +58,7 @@ class Library:
         self.privacy = PrivateRules(shared)
         self.placement = Placement(shared)
         self.stores = Stores(shared, self.sources, self.jobs, self.saved)
+        self.languages = Languages(shared, self.jobs, self.placement)
         self.models = Models(shared)
         self.upkeep = Upkeep(shared, self.stores, self.searching)
 

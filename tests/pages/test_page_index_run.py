@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.errors import EmbedderError
-from rag_core.models.built_in import BuiltIn
+from rag_core.models import built_in_install
+from rag_core.models.built_in import BUILT_IN, BuiltIn
 from rag_core.models.hashing import Hashing
 from rag_core.store import lock
 from rag_core.store.jobs import UNSAID
@@ -19,6 +21,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.pages.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages.visiting import drawn, has_key, press
+from tests.support.packed_model import packed_model
 from ui.frame.deps import library
 from ui.index.folders import FOLDER_BOX as FOLDER
 
@@ -168,3 +171,36 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.index.model_notice.is_installed", lambda model, model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")
+
+
+def test_a_store_in_another_language_takes_the_model_for_it_with_one_press(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = packed_model(tmp_path / "source")
+    monkeypatch.setitem(BUILT_IN, row.name, row)  # type: ignore[arg-type]
+    monkeypatch.setattr("rag_core.library.languages.MULTILINGUAL", row)
+    install = partial(built_in_install.install, source=tmp_path / "source")
+    monkeypatch.setattr("rag_core.library.languages.install", install)
+    for number in range(6):
+        (notes / f"{number}.md").write_text(
+            f"Die Rechnung ist da, und das ist nicht schön. {number}\n", "utf-8"
+        )
+    library().create_store(OWNER, STORE, "minilm")
+    index(library(), STORE, notes)
+    app = page()
+    assert "Mostly German. The model for every language finds it better: 66 MB" in texts(app)
+    until(press(app, "index_take_languages"), lambda app: not has_key(app, "index_take_languages"))
+    until(app, lambda app: library().stores.info(OWNER, STORE).embedder == "multilingual")
+    assert "Mostly German" not in texts(page())
+
+
+def test_a_store_keeps_its_model_if_the_owner_wants(notes: Path) -> None:
+    for number in range(6):
+        (notes / f"{number}.md").write_text(
+            f"Die Rechnung ist da, und das ist nicht schön. {number}\n", "utf-8"
+        )
+    library().create_store(OWNER, STORE, "minilm")
+    index(library(), STORE, notes)
+    app = press(page(), "index_keep_model")
+    assert "Mostly German" not in texts(app)
+    assert not has_key(app, "index_take_languages")

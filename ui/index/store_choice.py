@@ -13,7 +13,7 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.errors import RagError
+from rag_core.errors import InvalidInput, RagError
 from rag_core.types import StoreInfo, Viewer
 from ui.frame import visit
 from ui.frame.deps import library
@@ -110,9 +110,11 @@ def new_store(viewer: Viewer, *, has_others: bool) -> None:
         st.selectbox("Model", offered, key=_EMBEDDER, format_func=lambda name: in_words(name, offered[name]))
 
     def create() -> str:
-        made = library().stores.create(
-            viewer, typed_name(st.session_state[_NAME]), st.session_state[_EMBEDDER]
-        )
+        embedder = st.session_state[_EMBEDDER]
+        made = library().stores.create(viewer, typed_name(st.session_state[_NAME]), embedder)
+        if embedder != library().settings.embedder:
+            with suppress(InvalidInput):  # a variable decides it
+                library().upkeep.change_setting(viewer, "embedder", embedder)
         st.session_state.pop(_CREATING, None)
         _choose(made.name)
         return made.name

@@ -1,0 +1,96 @@
+"""The languages of a store, and the model that finds them by meaning: told of, and taken with one call."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from rag_core.config.change import change
+from rag_core.errors import InvalidInput, StoreBusy
+from rag_core.library.jobs import Jobs
+from rag_core.library.placement import Placement
+from rag_core.library.service import Service, Shared
+from rag_core.models.built_in import MINILM, MULTILINGUAL
+from rag_core.models.built_in_install import install, is_installed
+from rag_core.reports import LanguageAdvice
+from rag_core.store import languages
+from rag_core.store.file import generation as generation_of
+from rag_core.types import Viewer
+
+OTHERS = 0.2
+"""A store with a larger share of passages in other languages than English is told of the model for them."""
+
+_LEAST = 5  # passages whose language is known
+_MOSTLY = 0.5
+_LOOK_S, _LOOKS = 0.2, 300  # for the end of a run: after a file or a batch
+
+Report = Callable[[str], None]
+
+
+class Languages(Service):
+    """Knows the languages of stores, and gives them the model that reads all of them."""
+
+    def __init__(self, shared: Shared, jobs: Jobs, placement: Placement) -> None:
+        super().__init__(shared)
+        self._jobs, self._placement = jobs, placement
+        self._known: dict[Path, tuple[int, LanguageAdvice | None]] = {}
+
+    def advice(self, viewer: Viewer, name: str) -> LanguageAdvice | None:
+        """Return the advice to let a store use the model for every language; None if its embedder is not the
+        one for English, its text is mostly English, or the owner declined."""
+        store = self._stores.open(viewer, name).store
+        if store.target_embedder != MINILM.name:
+            return None
+        with store.read() as db:
+            said = languages.said(db)
+            if said == "declined":
+                return None
+            generation, known = generation_of(db), self._known.get(store.path)
+            if known is None or known[0] != generation:
+                known = self._known[store.path] = generation, self._advice(languages.languages(db))
+        advice = known[1]
+        return replace(advice, was_told=said == "told") if advice else None
+
+    def _advice(self, counts: Counter[str]) -> LanguageAdvice | None:
+        others = Counter({language: count for language, count in counts.items() if language != "English"})
+        total = counts.total()
+        if total < _LEAST or others.total() <= OTHERS * total:
+            return None
+        language, count = others.most_common(1)[0]
+        there = is_installed(MULTILINGUAL, self._settings.model_dir)
+        return LanguageAdvice(language, count >= _MOSTLY * total, 0 if there else MULTILINGUAL.megabytes)
+
+    def note_told(self, viewer: Viewer, name: str) -> None:
+        """Note that the owner was told, so that commands do not say it again."""
+        with self._own(viewer, name).note() as db:
+            languages.note_said(db, "told")
+
+    def decline(self, viewer: Viewer, name: str) -> None:
+        """Note that the store keeps its embedder; `advice` gives nothing from now on."""
+        with self._own(viewer, name).note() as db:
+            languages.note_said(db, "declined")
+
+    def take(self, viewer: Viewer, name: str, report: Report = lambda _line: None) -> None:
+        """Install the model for every language, let a store switch to it, and make it the one for new stores.
+
+        A run of the store ends first, and is requested again. Searches use the old vectors until all new ones
+        are there. Raises EmbedderError if the model cannot be installed, StoreBusy.
+        """
+        install(MULTILINGUAL, self._settings.model_dir, report=report)
+        with suppress(InvalidInput):  # a variable decides it
+            change("embedder", MULTILINGUAL.name)
+        report("Switching …")
+        for _ in range(_LOOKS):
+            try:
+                self._placement.switch(viewer, name, MULTILINGUAL.name)
+                break
+            except StoreBusy:
+                self._jobs.cancel(viewer, name)
+                time.sleep(_LOOK_S)
+        else:
+            self._placement.switch(viewer, name, MULTILINGUAL.name)
+        self._jobs.request(viewer, name)

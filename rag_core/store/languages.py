@@ -1,0 +1,42 @@
+"""The languages that a store's text is in, and whether its owner was told of the model for them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from typing import Literal
+
+from rag_core.store.file import meta
+from rag_core.text.languages import language_of
+from rag_core.types import NAME
+
+SAMPLE = 200
+"""The most passages that are looked at."""
+
+_KEY = "language_advice"
+_SQL = f"SELECT id, text FROM chunks WHERE id >= ? AND anchor_type <> '{NAME}' ORDER BY id LIMIT 1"
+
+Said = Literal["", "told", "declined"]
+"""Whether the owner was told of the model for the store's languages, and wants none of it."""
+
+
+def languages(db: sqlite3.Connection) -> Counter[str]:
+    """Count the languages of passages spread evenly over the store (about 30 ms)."""
+    lowest, highest = db.execute("SELECT min(id), max(id) FROM chunks").fetchone()
+    if lowest is None:
+        return Counter()
+    texts: dict[int, str] = {}
+    for start in range(lowest, highest + 1, max(1, (highest - lowest) // SAMPLE)):
+        texts.update(db.execute(_SQL, (start,)).fetchall())
+    return Counter(language for text in texts.values() if (language := language_of(text)))
+
+
+def said(db: sqlite3.Connection) -> Said:
+    """Whether the owner was told."""
+    known = meta(db).get(_KEY, "")
+    return known if known in ("told", "declined") else ""  # type: ignore[return-value]
+
+
+def note_said(db: sqlite3.Connection, what: Said) -> None:
+    """Note that the owner was told, or declined."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, what))
