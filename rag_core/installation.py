@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+from rag_core.system import join_command
 
 DISTRIBUTION = "commonplace-search"
 
@@ -23,7 +24,7 @@ def install_line(extra: str) -> str:
     pip = [sys.executable, "-m", "pip", "install"]
     if not has_pip():
         pip = ["uv", "pip", "install", "--python", sys.executable]
-    return f"`{shlex.join([*pip, *wanted])}`"
+    return f"`{join_command([*pip, *wanted])}`"
 
 
 def has_pip() -> bool:

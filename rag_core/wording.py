@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import PurePath
-from shlex import quote
 
+from rag_core import system
 from rag_core.replies import Reference
 from rag_core.reports import Diagnosis, LanguageAdvice, Privacy, SavedSearch
 from rag_core.types import (
@@ -323,7 +323,8 @@ def ranked(found: Diagnosis) -> str:
 def command(name: str, path: str, options: str) -> str:
     """Write ``commonplace NAME PATH OPTIONS`` to be pasted into a terminal; a path that begins with a hyphen
     comes last."""
-    parts = (options, "--", quote(path)) if path.startswith("-") else (quote(path), options)
+    quoted = system.quote(path)
+    parts = (options, "--", quoted) if path.startswith("-") else (quoted, options)
     return " ".join(("commonplace", name, *parts))
 
 

@@ -31,6 +31,12 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out on Windows what needs Linux or macOS."""
+    if sys.platform == "win32" and item.get_closest_marker("posix"):
+        pytest.skip("needs Linux or macOS")
+
+
 @pytest.fixture(autouse=True)
 def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest leaves its page in the place of the main module, which child processes would import."""

@@ -6,6 +6,7 @@ Answers go to standard output, progress and errors to standard error. Exit statu
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -68,6 +69,9 @@ _list_whole_sentences(app)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Errors are printed as two sentences, and set the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):  # a code page of Windows lacks most characters
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     stdout = sys.stdout
     colour = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
     try:

@@ -16,6 +16,7 @@ from rag_core.cli.terminal import show_plans
 from rag_core.errors import InvalidInput
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
+from rag_core.system import quote
 from rag_core.types import OWNER, StoreInfo
 from rag_core.wording import covered_by, shared_files
 
@@ -55,7 +56,7 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
 def _next_steps(info: StoreInfo) -> str:
     if not info.chunk_count:
         return f"\nPut notes into the folder, then:  commonplace index --store {info.name}"
-    search = f"commonplace query 'a few words' --store {info.name}"
+    search = f"commonplace query {quote('a few words')} --store {info.name}"
     return f"\nNow search:  {search}\nOr open:  commonplace serve --open"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 from filelock import FileLock
 
+from rag_core import system
 from rag_core.config.origin import Origin
 from rag_core.config.settings import BY_NAME, Key, Settings
 from rag_core.config.sources import file_text, load
@@ -53,7 +54,7 @@ def _change(key: Key, value: str | float | bool | None) -> Settings:
     unfinished.write_text(text, encoding="utf-8")
     if file.exists():
         unfinished.chmod(file.stat().st_mode)
-    unfinished.replace(file)
+    system.replace(unfinished, file)
     return after
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from rag_core import system
 from rag_core.extract.glance import may_hold_text
 from rag_core.installation import install_line
 from rag_core.providers import PICTURE_READERS
@@ -242,7 +243,7 @@ def _write(file: Path, text: str) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = file.with_suffix(f".{os.getpid()}")
     written.write_text(text, "utf-8")
-    written.replace(file)
+    system.replace(written, file)
 
 
 def was_read(folder: Path, data: bytes) -> bool:

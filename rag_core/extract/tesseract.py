@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 from functools import cache
 from typing import TYPE_CHECKING
+
+from rag_core import system
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,7 +22,7 @@ class Tesseract:
 
     @staticmethod
     def is_installed() -> bool:
-        return shutil.which("tesseract") is not None
+        return system.find_program("tesseract") is not None
 
     @staticmethod
     def read(picture: Image) -> str:
@@ -29,21 +30,31 @@ class Tesseract:
         picture.save(packed, "PNG", compress_level=1)
         languages = ["-l", "+".join(_languages())] if _languages() else []
         done = subprocess.run(
-            ["tesseract", "stdin", "stdout", *languages],
+            [_program(), "stdin", "stdout", *languages],
             input=packed.getvalue(),
             capture_output=True,
             timeout=_LIMIT_S,
             check=True,
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            creationflags=system.NO_WINDOW,
         )
         return done.stdout.decode("utf-8", "replace").strip()
+
+
+def _program() -> str:
+    return system.find_program("tesseract") or "tesseract"
 
 
 @cache
 def _languages() -> tuple[str, ...]:
     """The languages that Tesseract has; none if there are too many, when its default is better."""
     listed = subprocess.run(
-        ["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=True
+        [_program(), "--list-langs"],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=True,
+        creationflags=system.NO_WINDOW,
     )
     found = tuple(each for each in listed.stdout.split()[1:] if each.isalpha() and each not in ("osd", "equ"))
     return found if len(found) <= _MOST_LANGUAGES else ()

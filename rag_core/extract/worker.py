@@ -25,6 +25,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from rag_core import system
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extensions import Extension
 from rag_core.extract import encoding, ocr
@@ -216,6 +217,7 @@ class Worker:
                     stderr=subprocess.DEVNULL,
                     cwd=tempfile.gettempdir(),
                     env=no_keys,
+                    creationflags=system.NO_WINDOW,
                 )
             except OSError as error:
                 raise NotStarted(

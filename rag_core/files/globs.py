@@ -26,6 +26,7 @@ from pathlib import Path, PurePosixPath
 
 from rag_core.errors import InvalidInput
 from rag_core.files.paths import current_folder
+from rag_core.system import slashed_text
 
 Rest = tuple[str, ...]
 MatchState = frozenset[Rest]
@@ -158,8 +159,7 @@ def split_glob(pattern: str) -> tuple[Path, str]:
 
 def _tidy(pattern: str) -> str:
     typed = pattern.strip()
-    if os.name == "nt":
-        typed = typed.replace("\\", "/")
+    typed = slashed_text(typed)
     if not typed or "\0" in typed:
         raise InvalidInput(f"The pattern {pattern!r} is empty or broken.", "Use a pattern such as '**/*.md'.")
     for plain in _alternatives(typed):

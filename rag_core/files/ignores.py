@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
+from rag_core import system
 from rag_core.files.globs import plain_text
 from rag_core.files.paths import with_sep
 
@@ -123,9 +124,10 @@ def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
     # Like git, no symbolic link is followed; and a pipe of that name must not block the walk.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        if not stat.S_ISREG(os.lstat(base + GITIGNORE).st_mode):
+        path = system.for_calls(base + GITIGNORE)
+        if not stat.S_ISREG(os.lstat(path).st_mode):
             return ()
-        with os.fdopen(os.open(base + GITIGNORE, flags), "rb") as file:
+        with os.fdopen(os.open(path, flags), "rb") as file:
             content = file.read(MAX_GITIGNORE_BYTES).decode("utf-8-sig", "surrogateescape")
     except FileNotFoundError:
         return ()

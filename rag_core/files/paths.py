@@ -13,10 +13,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rag_core import system
 from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText
 from rag_core.files.slices import FileSlices
 
-SEP = os.fsencode(os.sep)
+SEP = b"/"
+"""What stands between the folders of a path in a store, on every system."""
 
 GONE = FileNotFoundError, NotADirectoryError
 """The errors of opening a path that no longer exists; the second if a file replaced a folder."""
@@ -72,7 +74,7 @@ def real_folder(root: str | Path) -> Path:
     with suppress(OSError, RuntimeError, ValueError):  # no permission, a loop of links, a NUL
         folder = expanded(root).resolve()
         if folder.is_dir():
-            return folder
+            return system.as_spelled(folder)
         if folder.is_file():
             message = f"{str(root)!r} is not a folder but a file."
             raise InvalidInput(message, f"Give its folder: {str(folder.parent)!r}.")
@@ -168,14 +170,15 @@ def _not_read(error: Exception, shown: str) -> ExtractError:
 
 def _opened(root: Path, path: bytes) -> int:
     top = os.fsencode(root)
-    real = os.path.realpath(os.path.join(top, path), strict=True)  # noqa: PTH118  (bytes)
+    real = real_path(os.path.join(top, path))  # noqa: PTH118  (bytes)
     inside = real.removeprefix(with_sep(top))
     if inside == real or not inside:
         message = f"The file {display(path)!r} lies outside its folder."
         raise NotText(message, "Add the folder that it lies in, too.")
-    _require_regular(os.lstat(real), display(path))  # a device is not even opened
+    file = system.for_calls(real)
+    _require_regular(os.lstat(file), display(path))  # a device is not even opened
     if not _BY_FOLDER_FD:
-        return os.open(real, _READ)
+        return os.open(file, _READ)
     parts = inside.split(SEP)
     folder = os.open(top, _FOLDER)
     try:
@@ -196,8 +199,13 @@ def _require_regular(status: os.stat_result, shown: str) -> None:
 
 
 def with_sep(folder: bytes) -> bytes:
-    """Return the path of a folder with one separator at its end, even for the root of the file system."""
-    return folder.rstrip(SEP) + SEP
+    """Return the path of a folder with one slash at its end, even for the root of the file system."""
+    return system.slashed(folder).rstrip(SEP) + SEP
+
+
+def real_path(path: bytes) -> bytes:
+    """Resolve every link in the path of an existing file. Raises OSError."""
+    return system.without_prefix(os.path.realpath(system.for_calls(path), strict=True))
 
 
 def kind(mode: int) -> str:

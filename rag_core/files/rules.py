@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rag_core import system
 from rag_core.errors import InvalidInput
 from rag_core.files.globs import EVERYTHING, Globs, MatchState
 from rag_core.files.ignores import (
@@ -23,7 +24,7 @@ from rag_core.files.ignores import (
     is_secret,
     read_ignore_file,
 )
-from rag_core.files.paths import cannot_be_read, display, kind, with_sep
+from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, with_sep
 
 KEY_LIKE = "looks like a key or secret"
 LEAVES = "is a symbolic link that leaves the folder"
@@ -77,7 +78,8 @@ class Rules:
             why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
             message = f"The folder {shown} {why}."
             raise InvalidInput(message, "Check the spelling, or connect the drive it is on.") from error
-        if real != os.fsencode(root):  # a repository may put a link to anywhere in the place of a folder
+        # A repository may put a link to anywhere in the place of a folder.
+        if with_sep(real) != with_sep(os.fsencode(root)):
             message = f"The folder {shown} is a link to {display(real)!r} now, or lies in one."
             raise InvalidInput(
                 message, "If that is what you want to be read, add it, and remove this folder."
@@ -85,7 +87,7 @@ class Rules:
         if not stat.S_ISDIR(mode):
             message = f"{shown} is not a folder."
             raise InvalidInput(message, "Choose the folder it is in and a pattern for its name.")
-        if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
+        if SECRET_FOLDERS.intersection(with_sep(real).lower().split(SEP)):
             raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
         self.root = with_sep(real)
         ignores = ignore_files_above(self.root)
@@ -142,8 +144,8 @@ class Rules:
         """Return the path below the root that ``link`` leads to, with its stat, or a text that says why it
         is not followed. Links to hidden, ignored, excluded or secret files are not followed."""
         try:
-            real = os.path.realpath(self.root + link, strict=True)
-            status = os.stat(real)  # noqa: PTH116  (bytes)
+            real = real_path(self.root + link)
+            status = os.stat(system.for_calls(real))  # noqa: PTH116  (bytes)
         except FileNotFoundError:
             return "is a symbolic link to nothing"
         except OSError as error:
@@ -152,7 +154,7 @@ class Rules:
             return ANOTHER_NAME
         if not real.startswith(self.root):
             return LEAVES
-        rel = real[len(self.root) :].replace(os.fsencode(os.sep), b"/")
+        rel = real[len(self.root) :]
         reason = self._whatever_is_included.why(rel)
         return f"is a symbolic link to {display(rel)!r}, which {reason.text}" if reason else (rel, status)
 
@@ -184,7 +186,7 @@ class Rules:
                 return f"is inside {display(place.rel + name)!r}, which {below}"
             place = below
         place, name = self.with_ignore_file(place, []), parts[-1]
-        mode = os.stat(place.full + name, follow_symlinks=False).st_mode  # noqa: PTH116  (bytes)
+        mode = os.lstat(system.for_calls(place.full + name)).st_mode
         if stat.S_ISDIR(mode):
             below = self.enter(place, name)
             return below if isinstance(below, str) else None

@@ -13,8 +13,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from rag_core import system
 from rag_core.errors import InvalidInput
-from rag_core.files.paths import GONE, cannot_be_read, display, kind
+from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Rules, WalkFolder
 
 PROGRESS_STEP = 500
@@ -106,7 +107,7 @@ class _Walker:
     truncated: bool = False
     _walk: Walk = field(default_factory=Walk)
     _reported: int = 0
-    _visited: set[tuple[int, int]] = field(default_factory=set)
+    _visited: set[tuple[int, int | bytes]] = field(default_factory=set)
     _links: list[bytes] = field(default_factory=list)
     _folder_links: list[WalkFolder] = field(default_factory=list)
     _real_paths: set[bytes] = field(default_factory=set)
@@ -129,8 +130,7 @@ class _Walker:
         if self._links:
             self._follow_files()
         try:
-            status = os.stat(root)  # noqa: PTH116  (bytes)
-            is_there = (status.st_dev, status.st_ino) in self._visited
+            is_there = _identity(root) in self._visited
         except OSError:
             is_there = False
         if not is_there:  # then every file that was not met yet looks deleted
@@ -150,11 +150,11 @@ class _Walker:
         while stack and not self.truncated:
             place = stack.pop()
             try:
-                status = os.stat(place.full)  # noqa: PTH116  (bytes)
-                if (status.st_dev, status.st_ino) in self._visited:
+                identity = _identity(place.full)
+                if identity in self._visited:
                     self._walk.skipped.append((place.rel[:-1], ANOTHER_NAME))
                     continue
-                self._visited.add((status.st_dev, status.st_ino))
+                self._visited.add(identity)
                 stack += self._read(self.rules.with_ignore_file(place, self._walk.skipped))
             except OSError as error:
                 self._unreadable(place, error)
@@ -166,7 +166,7 @@ class _Walker:
         """Take the files of one folder. Returns the folders to enter, in reverse order."""
         refuses, rel, take = self.rules.refusal(place), place.rel, self._walk.files.append
         folders: list[bytes] = []
-        with os.scandir(place.full) as entries:
+        with os.scandir(system.for_calls(place.full)) as entries:
             for entry in entries:
                 if not self.names_left:
                     self.truncated = True
@@ -234,8 +234,14 @@ class _Walker:
             self._walk.skipped.append((path, reason))
 
 
+def _identity(folder: bytes) -> tuple[int, int | bytes]:
+    """Return what tells a folder from every other one. Some network disks give no inodes: its path does."""
+    status = os.stat(system.for_calls(folder))  # noqa: PTH116  (bytes)
+    return status.st_dev, status.st_ino or real_path(folder)
+
+
 def file_stat(path: bytes, status: os.stat_result) -> FileStat:
     """Return the values of a file's status that the database stores."""
-    inode = status.st_ino & _INODE_BITS
+    inode = status.st_ino & _INODE_BITS if system.rules.lists_inodes else 0
     found = path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
     return tuple.__new__(FileStat, found)  # half the time of a call with five arguments

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
 
-from rag_core import __version__
+from rag_core import __version__, system
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.messages import say
@@ -46,7 +46,7 @@ from rag_core.store.errors import is_damage, not_written
 from rag_core.store.file import new_generation, now
 from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source
-from rag_core.store.staging import require_space, staging_folder, sync, unfinished_name
+from rag_core.store.staging import require_space, staging_folder, unfinished_name
 from rag_core.types import METRICS, OWNER, Source, StoreInfo
 from rag_core.wording import plural, size
 
@@ -264,8 +264,8 @@ def export_store(
         part = unfinished_name(room, target)
         _pack(copy, part, info, report)
         _refuse_existing(target, force=force)
-        part.replace(target)
-        sync(target.parent)
+        system.replace(part, target)
+        system.sync(target.parent)
     return Exported(store.name, target, target.stat().st_size, info.file_count, info.chunk_count)
 
 

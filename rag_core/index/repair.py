@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rag_core import system
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.files import display
 from rag_core.index.embedding import OpenEmbedder, Tools
@@ -27,9 +28,9 @@ from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, sig
 from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
 from rag_core.store.errors import blames_file, not_written
-from rag_core.store.file import new_file, new_generation, remove_log, take_place
+from rag_core.store.file import in_use, new_file, new_generation, remove_log, take_place
 from rag_core.store.health import check, is_whole_vector
-from rag_core.store.staging import require_space, staging_folder, sync
+from rag_core.store.staging import require_space, staging_folder
 from rag_core.types import Job
 from rag_core.wording import plural
 
@@ -48,9 +49,15 @@ class _Old:
     retired: list[tuple[Any, ...]]
 
 
-def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority) -> Repair:
+def repair(
+    path: Path,
+    open_embedder: OpenEmbedder,
+    limits: Limits,
+    priority: SearchPriority,
+    close: Callable[[], None] = lambda: None,
+) -> Repair:
     """Rebuild the store ``path`` if it is damaged. The result lists what was done, nothing if the store is
-    sound.
+    sound. ``close`` closes the store in this process, where a file that is open cannot be replaced.
 
     An error leaves the store as it was.
 
@@ -69,14 +76,20 @@ def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: Se
             with suppress(StoreDamaged), closing(Store(path)) as store:
                 is_sound = check(store).sound
             if not is_sound:
-                done, to_embed = _renew(path, open_embedder, limits, priority)
+                done, to_embed = _renew(path, open_embedder, limits, priority, close)
         except (OSError, sqlite3.Error) as error:
+            if isinstance(error, PermissionError) and not system.rules.moves_open_files:
+                raise in_use(path, "repair") from error
             raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
     return Repair(path.stem, done, to_embed, (time.perf_counter() - started) * 1000)
 
 
 def _renew(
-    path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority
+    path: Path,
+    open_embedder: OpenEmbedder,
+    limits: Limits,
+    priority: SearchPriority,
+    close: Callable[[], None],
 ) -> tuple[tuple[str, ...], int]:
     """Replace a damaged store by a new file. Returns sentences about what was done, then the number of
     texts to embed."""
@@ -108,16 +121,19 @@ def _renew(
         with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         remove_log(new)
-        sync(new)
-        with _unwritten(path):
+        system.sync(new)
+        with _unwritten(path) as let_go:
             if decisions.kept(path) != decided:
                 raise StoreBusy(
                     f"Something was decided about store {path.stem!r} while it was repaired.",
                     "Nothing was changed; repair it again.",
                 )
             decisions.save(path, now_decided, decided)  # a run sets the embedder, and forgets removed folders
+            if not system.rules.moves_open_files:
+                let_go()
+                close()
             kept = take_place(new, path)
-        sync(path.parent)
+        system.sync(path.parent)
     done = [
         f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} reused.",
         "The list of earlier runs is empty now.",
@@ -266,14 +282,15 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
 
 
 @contextmanager
-def _unwritten(path: Path) -> Iterator[None]:
-    """A block during which no other process can write to a store, if the store can be locked at all."""
+def _unwritten(path: Path) -> Iterator[Callable[[], None]]:
+    """A block during which no other process can write to a store, if the store can be locked at all. Gives
+    what ends this early."""
     try:
         db = connect(path, "rw")
     except StoreDamaged:
-        yield
+        yield lambda: None
         return
     with closing(db):
         with _damage_ignored():
             db.execute("BEGIN IMMEDIATE")
-        yield
+        yield db.close

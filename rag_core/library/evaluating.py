@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from rag_core import system
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library.documents import Documents
 from rag_core.library.searching import Searching
@@ -189,4 +190,4 @@ def _write(file: Path, text: str) -> None:
     """Replace the file in one step, so that it is never half written."""
     unfinished = file.with_name(f"{file.name}.{os.getpid()}.part")
     unfinished.write_text(text, "utf-8")
-    unfinished.replace(file)
+    system.replace(unfinished, file)

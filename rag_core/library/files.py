@@ -15,6 +15,7 @@ from rag_core.library import places
 from rag_core.library.freshness import file_state_by_hash, file_states
 from rag_core.library.service import Service
 from rag_core.store import documents, find, jobs, sources
+from rag_core.system import slashed_text
 from rag_core.types import Document, FileState, Viewer
 
 _LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
@@ -92,12 +93,12 @@ class Files(Service):
         ``path`` may be absolute, the store's own name, the end of that if it is unique (``tea.md``), or
         relative to ``here`` if the file exists.
         """
-        opened = self._stores.open(viewer, store).store
+        opened, path = self._stores.open(viewer, store).store, slashed_text(path)
         with opened.read() as db:
             if (here is None and documents.ids(db, path)) or documents.is_part(db, path):
                 return path
             found = places.places_of(db, path, here)
-            leads_out = os.path.normpath(path).startswith(os.pardir + os.sep)
+            leads_out = slashed_text(os.path.normpath(path)).startswith("../")
             if leads_out or expanded(path).is_absolute():
                 found = found or places.inside(db, opened, path)
             elif not any(places.is_known(db, place) for place in found) and (
@@ -113,6 +114,7 @@ class Files(Service):
     ) -> tuple[str, tuple[int, int] | None]:
         """As `path_of`, for a path that may end in lines (``a.md:10-14``). Also return the first and the last
         line, or None."""
+        path = slashed_text(path)
         found = _LINES.fullmatch(path)
         if found is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
             return self.path_of(viewer, store, path, here), None

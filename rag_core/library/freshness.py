@@ -12,6 +12,7 @@ from typing import Final
 
 from rag_core.errors import ExtractError, NotText
 from rag_core.files import file_stat, read_bytes, with_sep
+from rag_core.system import for_calls
 from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
@@ -35,7 +36,7 @@ def file_state(row: sqlite3.Row) -> FileState:
     if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes): an attached index, which is no folder
         return _READ[row["state"]]
     try:
-        status = os.stat(with_sep(row["root"]) + row["path"])  # noqa: PTH116  (bytes)
+        status = os.stat(for_calls(with_sep(row["root"]) + row["path"]))  # noqa: PTH116  (bytes)
     except _GONE:
         return "missing" if _holds_files(row["root"]) else "unknown"
     except OSError:  # such as no permission: the file may be unchanged

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from shlex import quote
 from typing import NamedTuple
 
+from rag_core import system
 from rag_core.errors import InvalidInput, NotFound, RagError, SeveralFiles
 from rag_core.extract import hardly_text
 from rag_core.files import display, expanded, scan, why_skipped, with_sep
@@ -24,7 +24,7 @@ from rag_core.wording import command, take_back
 FilePlace = tuple[Source, bytes]
 """A source and a path below its folder."""
 
-_SEP = os.fsencode(os.sep)
+_SEP = b"/"
 _MOST_NAMED = 5  # files of one name that an error lists
 _MOST_NAMES = 300_000  # on the disk, which take a second or two to list
 
@@ -32,6 +32,7 @@ _MOST_NAMES = 300_000  # on the disk, which take a second or two to list
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
     """Return (source id, path below it) of the documents whose names are in ``paths``, without excluded
     files. Raises NotFound if there are none."""
+    paths = [system.slashed_text(path) for path in paths]
     with opened.read() as db:
         excluded = sources.excluded_files(db)
         found = [place for path in paths for place in documents.places(db, path)]
@@ -80,6 +81,7 @@ def places_of(
     that are being removed count, too.
     """
     folders = {source.id: source for source in sources.all_sources(db) if removed or not source.removed}
+    path = system.slashed_text(path)
     here = Path(os.sep) if expanded(path).is_absolute() else here
     files = absolute(path, here) if here else ()
     on_disk = [
@@ -100,7 +102,7 @@ def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FileP
     """Return at most ``limit`` files on disk below ``folders`` whose path ends in ``name``, indexed or
     not."""
     try:
-        tail = _SEP + os.fsencode(os.path.normpath(name))
+        tail = _SEP + system.slashed(os.fsencode(os.path.normpath(name)))
     except ValueError:  # a NUL or half a character: no file has that name
         return []
     found: list[FilePlace] = []
@@ -110,8 +112,8 @@ def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FileP
         for folder, below, names in os.walk(root):
             below.sort()
             seen += len(names)
-            paths = [folder + _SEP + each for each in names]
-            found += [(source, path[len(root) + 1 :]) for path in paths if path.endswith(tail)]
+            paths = [with_sep(folder) + each for each in names]
+            found += [(source, path[len(with_sep(root)) :]) for path in paths if path.endswith(tail)]
             if len(found) >= limit or seen > _MOST_NAMES:
                 return found[:limit]
     return found
@@ -121,7 +123,7 @@ def absolute(path: str, here: Path) -> tuple[bytes, ...]:
     """Return the absolute path, as written and with links resolved; empty if no file can have that name."""
     try:
         whole = os.fsencode(os.path.normpath(here / expanded(path)))
-        return tuple(dict.fromkeys((whole, os.path.realpath(whole))))
+        return tuple(dict.fromkeys(map(system.slashed, (whole, os.path.realpath(whole)))))
     except ValueError:  # a NUL or half a character: no file has that name
         return ()
 
@@ -131,11 +133,12 @@ def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
     ``path``."""
     found = []
     for source in folders:
-        inside = os.path.normpath(f"{path}/".removeprefix(f"{source.label}/") if source.label else path)
+        below = f"{path}/".removeprefix(f"{source.label}/") if source.label else path
+        inside = system.slashed_text(os.path.normpath(below))
         with suppress(ValueError):  # a NUL or half a character: no file has that name
             raw = b"" if inside == "." else os.fsencode(inside)
             whole = with_sep(os.fsencode(source.root)) + raw
-            if not inside.startswith((os.sep, os.pardir)) and os.path.lexists(whole):
+            if not inside.startswith(("/", os.pardir)) and os.path.lexists(whole):
                 found.append((source, raw))
     return found
 
@@ -208,7 +211,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
     advice = not_a_document(display(raw)) or say("move_file")
     if advice.code == "move_file" and reason.kind == "not included":
         named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))
-        add = command("index", named, f"--root {quote(source.root)} --store {store}")
+        add = command("index", named, f"--root {system.quote(source.root)} --store {store}")
         advice = say("include_pattern", command=add)
     elif advice.code == "move_file" and reason.kind == "excluded":
         advice = say("edit_exclude", number=source.id, store=store)
@@ -232,7 +235,7 @@ def not_a_document(path: str) -> Message | None:
 
 
 def _whole(place: FilePlace) -> bytes:
-    return os.path.join(os.fsencode(place[0].root), place[1])  # noqa: PTH118  (bytes)
+    return with_sep(os.fsencode(place[0].root)) + place[1]
 
 
 def _is_gone(whole: bytes) -> bool:

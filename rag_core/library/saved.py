@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
-from shlex import quote
 from typing import Any
 
+from rag_core import system
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared
@@ -125,7 +125,7 @@ class Saved(Service):
         if self._is_gone(viewer, saved) and not wish.get("stores"):
             gone = ", ".join(map(repr, _stores_of(saved)))
             problem = f"Saved search {saved.name!r} is about stores that are gone: {gone}."
-            raise NotFound(problem, f"Remove it: `commonplace saved remove {quote(saved.name)}`.")
+            raise NotFound(problem, f"Remove it: `commonplace saved remove {system.quote(saved.name)}`.")
         given: dict[str, Any] = {"stores": stores, "filters": saved.filters, "sort": saved.sort}
         given |= {"mode": saved.mode, "min_score": saved.min_score, **wish}
         answer = self._searching.search(viewer, saved.text, **given)

@@ -24,6 +24,7 @@ from rag_core.store import file as store_file
 from rag_core.store.connection import kept
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity, target_identity
+from rag_core.system import RESERVED_NAMES
 from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
@@ -186,6 +187,11 @@ class StoreFiles:
         if known := self._opened.pop(name, None):
             known.store.close()
 
+    def close_one(self, name: str) -> None:
+        """Close a store until somebody opens it again."""
+        with self._lock:
+            self._close(name)
+
     def require(self, viewer: Viewer, name: str) -> None:
         """Raise NotFound unless the store ``name`` exists and ``viewer`` may see it."""
         if name not in self.names(viewer):
@@ -218,6 +224,10 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 
 def check_name(name: str, of: str) -> None:
     """Raise InvalidInput if ``name`` cannot be used; ``of`` says what it names, such as a store or token."""
+    if name.lower() in RESERVED_NAMES:
+        raise InvalidInput(
+            f"{name!r} cannot be {of}'s name: Windows keeps it for a device.", "Choose another."
+        )
     if not STORE_NAME.fullmatch(name):
         raise InvalidInput(
             f"{name[:80]!r} cannot be {of}'s name.",

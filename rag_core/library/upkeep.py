@@ -81,6 +81,7 @@ class Upkeep(Service):
             self._embedders.renewed,
             self._shared.limits(store),
             self._shared.priority,
+            partial(self._stores.close_one, store),
         )
 
     def explain(

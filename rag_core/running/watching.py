@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_core.errors import RagError
-from rag_core.files import EVERYTHING, why_skipped
+from rag_core.files import EVERYTHING, why_skipped, with_sep
 from rag_core.index.embedded import is_picture
 from rag_core.library.library import Library
+from rag_core.system import slashed
 from rag_core.types import Source, Viewer
 
 LOOK_S = 2.0
@@ -190,10 +191,13 @@ def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
     """Return the paths below ``folder`` that were deleted or that its patterns choose; None if the whole
     folder should be compared."""
     source = folder.source
-    start = os.path.join(source.root, "")  # noqa: PTH118 (keeps the separator)
+    start = with_sep(os.fsencode(source.root))
     changed: list[bytes] = []
-    for path in (each for each in paths if each.startswith(start)):
-        raw = os.fsencode(path[len(start) :].replace(os.sep, "/"))
+    for path in paths:
+        whole = slashed(os.fsencode(path))
+        if not whole.startswith(start):
+            continue
+        raw = whole[len(start) :]
         chosen = EVERYTHING if is_picture(path) else source.include  # a note may embed any picture
         if not os.path.lexists(path):
             changed.append(raw)

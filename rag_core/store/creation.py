@@ -10,7 +10,8 @@ from pathlib import Path
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import put_in_place
-from rag_core.store.staging import staging_folder, sync
+from rag_core.store.staging import staging_folder
+from rag_core.system import sync
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from rag_core.store.staging import sync
+from rag_core import system
 
 Decisions = dict[str, Any]
 """``meta``: the settings by their keys; every other table: its rows as objects, bytes as text."""
@@ -122,9 +122,9 @@ def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> 
         json.dump(value, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
-    unfinished.replace(path)
+    system.replace(unfinished, path)
     announced.unlink(missing_ok=True)
-    sync(path.parent)
+    system.sync(path.parent)
 
 
 def _load(path: Path) -> tuple[Decisions, str] | None:

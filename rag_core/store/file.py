@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 import time
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rag_core import system
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.store import connection, decisions, lock, migrations, signs
 from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, connect
@@ -302,7 +302,7 @@ def put_in_place(unfinished: Path, path: Path) -> None:
     with lock.hold(path, "make"):
         if not path.exists():  # what a store that was deleted by hand left is not this one's
             _remove_beside(path)
-        os.link(unfinished, path)
+        system.move_to_new(unfinished, path)
 
 
 def remove(path: Path, close: Callable[[], None]) -> None:
@@ -310,8 +310,13 @@ def remove(path: Path, close: Callable[[], None]) -> None:
     StoreBusy."""
     with lock.hold(path, "delete"):
         close()
-        path.unlink(missing_ok=True)
-        _remove_beside(path)
+        try:
+            system.when_free(partial(path.unlink, missing_ok=True))
+            _remove_beside(path)
+        except PermissionError as error:
+            if system.rules.moves_open_files:
+                raise not_written(path.stem, "deleted", path.parent, error) from error
+            raise in_use(path, "delete") from error
 
 
 def rename(
@@ -335,39 +340,61 @@ def rename(
             db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
             db.execute("BEGIN EXCLUSIVE")
             make_room()
-            for file, name in zip(decisions.files(path), decisions.files(target), strict=True):
-                if file.exists():
-                    file.replace(name)
-                else:  # what a store that was deleted by hand left
-                    name.unlink(missing_ok=True)
-            path.rename(target)  # after its decisions, which it must not find to be another store's
-            for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
-                file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
+            if not system.rules.moves_open_files:  # whoever opens it now keeps it from being renamed
+                db.close()
+            _rename_all(path, target)
         except (sqlite3.DatabaseError, OSError) as error:
-            if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise StoreBusy(
-                    f"Store {path.stem!r} is in use by another process, such as a running app.",
-                    "Stop it and try again, or rename the store on the app's own Stores page.",
-                ) from error
+            is_held = isinstance(error, PermissionError) and not system.rules.moves_open_files
+            if is_held or sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise in_use(path, "rename") from error
             raise not_written(path.stem, "renamed", path.parent, error) from error
+
+
+def _rename_all(path: Path, target: Path) -> None:
+    """Rename a closed store with what lies beside it. Raises OSError; then it has its old name."""
+    beside = [*zip(decisions.files(path), decisions.files(target), strict=True)]
+    moved = [(file, name) for file, name in beside if file.exists()]
+    for file, name in beside:
+        if (file, name) in moved:
+            system.replace(file, name)
+        else:  # what a store that was deleted by hand left
+            name.unlink(missing_ok=True)
+    try:  # after its decisions, which it must not find to be another store's
+        system.when_free(partial(path.rename, target))
+    except OSError:
+        for file, name in moved:
+            system.replace(name, file)
+        raise
+    for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
+        file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
+
+
+def in_use(path: Path, what: str) -> StoreBusy:
+    """Return the error for a store that cannot be ``what`` (rename, delete) while another process has it
+    open."""
+    return StoreBusy(
+        f"Store {path.stem!r} is in use by another process, such as a running app.",
+        f"Stop it and try again, or {what} the store on the app's own Stores page.",
+    )
 
 
 def take_place(new: Path, path: Path) -> Path:
     """Replace the store ``path``, whose lock the caller holds, by the closed file ``new``. Returns the path
     of the old file, which is kept. Other processes must open the store again. Raises OSError."""
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
-    os.link(path, kept)
+    system.require_free(path)
+    system.keep_as(path, kept)
     if connection.log_size(path):
         shutil.copyfile(f"{path}-wal", f"{kept}-wal")
     remove_log(path)  # or SQLite would take it for that of the new file
-    new.replace(path)
+    system.replace(new, path)
     return kept
 
 
 def remove_log(path: Path) -> None:
     """Remove the write-ahead log of a store that nobody has open."""
     for suffix in connection.OF_LOG:
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+        system.when_free(partial(Path(f"{path}{suffix}").unlink, missing_ok=True))
 
 
 def _remove_beside(path: Path) -> None:

@@ -24,6 +24,7 @@ from rag_core.store import properties
 from rag_core.store.connection import rows_at_once
 from rag_core.store.file import ACTIVE, Store
 from rag_core.store.sources import LEFT_OUT
+from rag_core.system import slashed_text
 from rag_core.text.days import DAY_EXAMPLES, span
 from rag_core.text.words import (
     SPACED_WORD,
@@ -118,7 +119,7 @@ def _symbols(values: tuple[str, ...]) -> _Condition:
 def _paths(values: tuple[str, ...]) -> _Condition:
     conditions: list[str] = []
     bound: list[str] = []
-    for value in values:
+    for value in map(slashed_text, values):
         path = value.strip("/")
         if "*" in value:
             conditions.append("lower(d.display) GLOB lower(?)")

@@ -22,6 +22,7 @@ Work = Literal["", "index", "repair", "rename", "delete", "make", "switch"]
 """What the holder of a lock does; '' when it could not write that down."""
 
 _TIMEOUT_S = 0.5  # longer than a look takes
+_LONGEST_WORD = 16  # bytes
 
 _DONE: Mapping[Work, str] = {
     "index": "indexed",
@@ -47,7 +48,7 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
     try:
         if not isinstance(lock, SoftFileLock):  # it writes its own words into the file
             try:
-                store.with_suffix(".lock").write_text(work, "ascii")
+                _write(store.with_suffix(".lock"), work)
             except OSError:  # such as a full disk: nothing is better than half of a word
                 with suppress(OSError):
                     os.truncate(store.with_suffix(".lock"), 0)
@@ -79,10 +80,26 @@ def _refusal(store: Path, work: Work) -> StoreError:
     return StoreBusy(message, advice) if by_run else InUpkeep(message, advice)
 
 
+def _write(path: Path, work: Work) -> None:
+    """Write a word into a lock file, from its second byte on: Windows lets nobody read or write the first,
+    which is what it locks. Raises OSError."""
+    handle = os.open(path, os.O_WRONLY)
+    try:
+        os.lseek(handle, 1, os.SEEK_SET)
+        os.write(handle, work.encode("ascii").ljust(_LONGEST_WORD))
+    finally:
+        os.close(handle)
+
+
 def _read(store: Path) -> Work:
     """Return the work of the lock's holder, as written in the lock file; '' if it is not known."""
     try:
-        word = store.with_suffix(".lock").read_text("ascii", "replace")
+        handle = os.open(store.with_suffix(".lock"), os.O_RDONLY)
+        try:
+            os.lseek(handle, 1, os.SEEK_SET)
+            word = os.read(handle, _LONGEST_WORD).decode("ascii", "replace").strip()
+        finally:
+            os.close(handle)
     except FileNotFoundError:  # it was released, and the lock file removed
         return ""
     except OSError:

@@ -16,8 +16,9 @@ from functools import lru_cache
 
 from rag_core.errors import InvalidInput
 from rag_core.extract import private
-from rag_core.files import Coverage, validate_globs
+from rag_core.files import Coverage, validate_globs, with_sep
 from rag_core.store import sources
+from rag_core.system import slashed
 from rag_core.types import Source
 
 BY_NOTE = 1
@@ -97,7 +98,7 @@ def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
     if not rules(db):
         return False
     root = os.path.realpath(os.fsencode(source.root))
-    real = os.path.relpath(os.path.realpath(os.path.join(root, path)), root)  # noqa: PTH118  (bytes)
+    real = slashed(os.path.relpath(os.path.realpath(with_sep(root) + path), root))
     return any(which(db, source.label, each) for each in {path, real})
 
 

@@ -54,15 +54,6 @@ def require_space(room: Path, needed: int, what: str) -> None:
         raise StoreError(said, "Free some space, then try again.")
 
 
-def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of names, is written to disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _remove(room: Path) -> None:
     """Remove a staging folder, then its lock, which the caller holds."""
     elsewhere = room / _ELSEWHERE

@@ -14,7 +14,7 @@ MAX_LINES = 500
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "core", "base"}
 
 LAYERS = (
-    {"messages", "anchors"},
+    {"messages", "anchors", "system"},
     {"hits"},
     {"views"},
     {"types", "errors"},

@@ -1,0 +1,227 @@
+"""How operating systems differ: what each allows with files, and how it marks them.
+
+Only this module asks which system this is. A test puts the `Rules` of another one in the place of `rules`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import time
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a system allows."""
+
+    separator: bytes = b"/"  #: What the system writes between the folders of a path; it takes ``/``, too.
+    syncs_folders: bool = True  #: Whether a folder can be opened, to wait until its names are on the disk.
+    moves_open_files: bool = True  #: Whether a file can be renamed or deleted while somebody has it open.
+    lists_inodes: bool = True  #: Whether the listing of a folder tells the inodes of its files.
+    ignores_case: bool = False  #: Whether ``Notes`` and ``notes`` are usually one folder.
+    longest_path: int = sys.maxsize  #: Characters of a path, unless it has the prefix for long ones.
+    quotes: str = "'"  #: What a command line puts around an argument with spaces.
+
+
+WINDOWS = Rules(
+    separator=b"\\",
+    syncs_folders=False,
+    moves_open_files=False,
+    lists_inodes=False,
+    ignores_case=True,
+    longest_path=247,  # of a folder; a file may have 12 more
+    quotes='"',
+)
+MACOS = Rules(ignores_case=True)
+_RULES = {"win32": WINDOWS, "darwin": MACOS}
+rules = _RULES.get(sys.platform, Rules())
+"""The rules of this system."""
+
+pause = time.sleep
+_TRIES, _PAUSE_S = 20, 0.05
+_LONG_PATH, _LONG_SHARE = b"\\\\?\\", b"\\\\?\\UNC\\"
+_PROGRAMS = (
+    *("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin"),
+    *(r"C:\Program Files\Tesseract-OCR", r"C:\Program Files (x86)\Tesseract-OCR"),
+)
+"""Where installers put programs, which a service of the system does not have on its PATH."""
+
+NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""``creationflags`` of a program that opens no console window."""
+
+RESERVED_NAMES = frozenset(
+    (*("con", "prn", "aux", "nul"), *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)))
+)
+"""Names that are devices on Windows, with any suffix, so that no file can have them."""
+
+
+# --- what a file is ---------------------------------------------------------------------
+
+
+def is_online_only(status: os.stat_result) -> bool:
+    """Whether the content of a file is only in a cloud, so that reading the file would download it."""
+    flags: int = getattr(status, "st_flags", 0)
+    attributes: int = getattr(status, "st_file_attributes", 0)
+    return bool(flags & _DATALESS or attributes & _RECALLED)
+
+
+_DATALESS = 0x4000_0000  # SF_DATALESS of macOS, in <sys/stat.h>
+_RECALLED = 0x40_0000 | 0x4_0000 | 0x1000  # RECALL_ON_DATA_ACCESS, RECALL_ON_OPEN, OFFLINE of Windows
+_UF_HIDDEN = 0x8000
+_SYSTEM = 0x4
+
+
+def is_hidden(status: os.stat_result) -> bool:
+    """Whether the system does not show a file or folder to people, whatever its name."""
+    flags: int = getattr(status, "st_flags", 0)
+    attributes: int = getattr(status, "st_file_attributes", 0)
+    if attributes & _SYSTEM and not stat.S_ISDIR(status.st_mode):  # Explorer marks folders that have an icon
+        return True
+    return bool(flags & _UF_HIDDEN or attributes & _WINDOWS_HIDDEN)
+
+
+_WINDOWS_HIDDEN = 0x2
+MARKS_HIDDEN = sys.platform in ("win32", "darwin")
+"""Whether this system marks hidden files otherwise than by a dot."""
+
+
+# --- paths ------------------------------------------------------------------------------
+
+
+def slashed(path: bytes) -> bytes:
+    """Return a path with ``/`` between its folders, as stores keep it."""
+    return path if rules.separator == b"/" else path.replace(rules.separator, b"/")
+
+
+def slashed_text(path: str) -> str:
+    """As `slashed`, for text."""
+    return path if rules.separator == b"/" else path.replace(os.fsdecode(rules.separator), "/")
+
+
+def for_calls(path: bytes) -> bytes:
+    """Return an absolute path as the system takes it: a long one with the prefix that allows it."""
+    if len(path) < rules.longest_path or path.startswith(_LONG_PATH):
+        return path
+    whole = path.replace(b"/", rules.separator)
+    return _LONG_SHARE + whole[2:] if whole.startswith(b"\\\\") else _LONG_PATH + whole
+
+
+def without_prefix(path: bytes) -> bytes:
+    """Undo `for_calls`, and return the path with ``/`` between its folders."""
+    if path.startswith(_LONG_SHARE):
+        path = b"\\\\" + path[len(_LONG_SHARE) :]
+    return slashed(path.removeprefix(_LONG_PATH))
+
+
+def as_spelled(folder: Path) -> Path:
+    """Return the path of an existing folder in the spelling of the disk, where case and accents may be
+    typed otherwise."""
+    if not rules.ignores_case:
+        return folder
+    spelled = Path(folder.anchor)
+    for part in folder.parts[1:]:
+        names: list[str] = []
+        with suppress(OSError):  # what cannot be listed stays as it was typed
+            names = [path.name for path in spelled.iterdir()]
+        same = [name for name in names if _folded(name) == _folded(part)]
+        spelled /= same[0] if same and part not in names else part
+    return spelled
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+# --- files ------------------------------------------------------------------------------
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is written to disk."""
+    is_folder = path.is_dir()
+    if is_folder and not rules.syncs_folders:  # NTFS keeps a journal of names
+        return
+    handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows flushes what may be written
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def when_free(action: Callable[[], object]) -> None:
+    """Call ``action``, which renames or deletes a file. Where that is refused while the file is open, try for
+    a second: whoever reads it may be done soon. Raises OSError."""
+    for _ in range(0 if rules.moves_open_files else _TRIES):
+        try:
+            action()
+        except PermissionError:
+            pause(_PAUSE_S)
+        else:
+            return
+    action()
+
+
+def require_free(file: Path) -> None:
+    """Raise PermissionError if a file could not be replaced, because somebody has it open."""
+    when_free(lambda: file.rename(file))
+
+
+def replace(source: Path, target: Path) -> None:
+    """Put the file ``source`` in the place of ``target``. Raises OSError."""
+    when_free(lambda: source.replace(target))
+
+
+def move_to_new(source: Path, target: Path) -> None:
+    """Rename a file to a name that nobody has. Raises FileExistsError, OSError.
+
+    Without hard links (exFAT, network disks) two processes can only be kept apart by a lock, which the caller
+    holds.
+    """
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        if os.path.lexists(target):
+            raise FileExistsError(str(target)) from None
+        when_free(lambda: source.rename(target))
+
+
+def keep_as(file: Path, name: Path) -> None:
+    """Keep the content of ``file`` under a second name, too: by a hard link, or by a copy where the disk has
+    none. Raises OSError."""
+    try:
+        os.link(file, name)
+    except FileExistsError:
+        raise
+    except OSError:
+        shutil.copyfile(file, name)
+
+
+# --- programs ---------------------------------------------------------------------------
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of an installed program; None if there is none."""
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PROGRAMS))
+
+
+def quote(word: str) -> str:
+    """Quote an argument of a command that people paste into a terminal."""
+    if rules.quotes == "'":
+        return shlex.quote(word)
+    is_plain = bool(word) and all(c.isalnum() or c in "_-./\\:@+=" for c in word)
+    return word if is_plain else '"' + word.replace('"', "'") + '"'
+
+
+def join_command(words: list[str]) -> str:
+    """Write a command with its arguments to be pasted into a terminal."""
+    return " ".join([quote(word) for word in words])
