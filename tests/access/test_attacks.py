@@ -299,6 +299,7 @@ def test_a_guest_has_so_many_pages_open_and_nobody_else_is_kept_out(place: Place
         assert place.owner.handshake() == 101
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.name == "nt", reason="there is no such limit there")
 def test_guests_do_not_use_up_the_files_that_the_app_may_open(tmp_path: Path) -> None:
     import resource
@@ -339,6 +340,7 @@ def test_a_body_that_is_no_good_is_refused(place: Place, path: str, body: bytes)
         assert (status, "mine" in said, str(Path.home()) in said) == (400, False, False)
 
 
+@pytest.mark.posix
 def test_rubbish_on_a_page_s_socket_is_passed_over(place: Place) -> None:
     with place.person(GUEST).opened() as ws:
         for rubbish in (b"\xff" * 100, b"", b"\x0a" * 1000, "text"):

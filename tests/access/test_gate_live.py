@@ -132,6 +132,7 @@ OF_THE_OWNER = {
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("message", OF_THE_OWNER.values(), ids=OF_THE_OWNER)
 def test_what_a_guest_may_not_say_over_a_socket_is_not_heard(place: Place, message: dict[str, Any]) -> None:
     with place.person(GUEST).opened() as ws:
@@ -226,6 +227,7 @@ def test_names_of_this_computer_can_be_configured(tmp_path: Path) -> None:
 # --- what is kept -----------------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_visits_are_kept_without_what_was_asked_for(tmp_path: Path) -> None:
     with speaking(tmp_path) as place:
         place.person(GUEST).post("/search", {"query": "zebracrossing"})

@@ -119,6 +119,7 @@ def test_an_imported_store_is_shared_with_nobody(library: Library, tmp_path: Pat
     assert library.sharing.viewer_for(ADA) is None
 
 
+@pytest.mark.posix
 def test_a_store_that_could_not_be_made_leaves_every_grant_as_it_was(
     library: Library, tmp_path: Path
 ) -> None:

@@ -218,6 +218,7 @@ def test_what_draws_is_ended_from_outside(library: Library, monkeypatch: pytest.
                 each.result(WAIT_S)
 
 
+@pytest.mark.posix
 def test_the_app_ends_while_pictures_are_drawn(library: Library, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     assert load({"COMMONPLACE_HOME": str(tmp_path)}).data_dir == library.settings.data_dir

@@ -147,6 +147,7 @@ def test_no_value_of_a_widget_writes_a_traceback(tmp_path: Path, who: str) -> No
         assert "Search your notes" in place.speakers[who].visit()
 
 
+@pytest.mark.posix
 def test_what_a_page_s_socket_is_sent_fills_no_log(tmp_path: Path) -> None:
     with speaking(tmp_path) as place:
         before, started = len(place.server.log), time.monotonic()

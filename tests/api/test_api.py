@@ -264,6 +264,7 @@ def test_a_token_without_its_first_word_is_told_to_lack_it(api: Rest, token: str
     assert "commonplace token create" in api.get("/stores", Authorization=f"Bearer {token}x").error
 
 
+@pytest.mark.posix
 def test_a_token_is_kept_as_a_hash_in_a_file_of_the_owners_alone(home: Path, token: str) -> None:
     file = home / "data" / "state.db"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

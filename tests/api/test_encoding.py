@@ -111,6 +111,7 @@ def test_json_says_where_the_page_begins_and_whether_there_is_more(library: Libr
     assert value["results"][0]["rank"] == 2
 
 
+@pytest.mark.posix
 def test_json_is_readable_and_escapes_what_steers_a_terminal() -> None:
     data = json_bytes({"a": "ä\x9b\u202e\udcff"})
     assert data == b'{\n  "a": "\xc3\xa4\\u009b\\u202e\\udcff"\n}\n'

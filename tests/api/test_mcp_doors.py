@@ -198,6 +198,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(
     assert process.returncode == 0
 
 
+@pytest.mark.posix
 def test_rubbish_is_answered_and_the_server_goes_on(library: Library, home: Path) -> None:
     process = started(home)
     assert process.stdin

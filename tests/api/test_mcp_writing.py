@@ -32,6 +32,7 @@ def test_a_file_and_a_folder_are_indexed(mcp_owner: Assistant, mcp_library: Libr
     assert whole["job"]["counts"] == {"unchanged": 7}
 
 
+@pytest.mark.posix
 def test_a_file_that_cannot_be_read_is_an_error(mcp_owner: Assistant, notes: Path) -> None:
     (notes / "sea" / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     assert "'bad.md' could not be read." in mcp_owner.error("index_file", file_path="bad.md")
@@ -129,6 +130,7 @@ def test_a_folder_that_a_source_leaves_out_is_not_added(
     assert len(mcp_library.sources.all(OWNER, "sea")) == 1
 
 
+@pytest.mark.posix
 def test_links_are_resolved_before_the_roots_are_compared(
     adding: Assistant, mcp_library: Library, notes: Path
 ) -> None:
@@ -157,6 +159,7 @@ OUTSIDE = [
 ]  # fmt: skip
 
 
+@pytest.mark.posix
 def test_nothing_outside_the_roots_is_read_however_it_is_named(
     adding: Assistant, mcp_library: Library, notes: Path, tmp_path: Path
 ) -> None:
@@ -175,6 +178,7 @@ def test_nothing_outside_the_roots_is_read_however_it_is_named(
     assert known(mcp_library) == before
 
 
+@pytest.mark.posix
 def test_a_folder_that_became_a_link_to_another_place_is_not_followed(
     adding: Assistant, mcp_library: Library, notes: Path, tmp_path: Path
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_guest_does_not_see_answers_from_what_is_not_theirs_any_more(
         library.asking.conversation(GUEST, ONE)
 
 
+@pytest.mark.posix
 def test_only_the_owner_of_the_computer_can_read_the_file(answering: Answering) -> None:
     library = answering("It opens [1].")
     library.asking.keep_reply(OWNER, ONE, library.ask(OWNER, QUESTION))

@@ -234,6 +234,7 @@ def test_query_prints_csv_and_says_what_else_is_to_be_said_beside_it(run: Run, g
     }
 
 
+@pytest.mark.posix
 def test_query_is_read_from_standard_input(run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n love \xff bees\n")))
     answer = run("query", "--stdin", "--store", "garden", "--json").json
@@ -279,6 +280,7 @@ def test_a_built_in_model_installed_by_its_name_is_the_one_for_new_stores(
     assert again.status == 0, "without a name it is the one for new stores, which is there"
 
 
+@pytest.mark.posix
 def test_model_that_is_there_is_not_installed_again(
     run: Run, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -88,9 +87,12 @@ def test_neither_note_nor_model_steers_the_terminal(
             assert "\x1b" not in shown.out + shown.err
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("ask")
 def test_on_a_terminal_a_sentence_is_shown_before_the_next_is_there(ollama_chat: OllamaChat) -> None:
     """It is read from the terminal before the model goes on."""
+    import pty  # Windows has none
+
     leader, follower = pty.openpty()
     seen = b""
 

@@ -71,6 +71,7 @@ def test_a_mailbox_is_listed_once_and_each_message_is_shown_by_its_address(
     assert "Honey" not in found.out
 
 
+@pytest.mark.posix
 def test_a_hit_says_whether_its_file_was_ever_read(run: Run, garden: Path) -> None:
     not_utf8 = b"\xef\xbb\xbf" + b"\xff" * 20
     (garden / "broken.md").write_bytes(not_utf8)

@@ -77,6 +77,7 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     assert "paused" not in run("index").err.lower()
 
 
+@pytest.mark.posix
 def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(run: Run, notes: Path) -> None:
     for name in ("a.md", "copy.md"):
         (notes / name).write_text("# Tea\n\nIt steeps.\n")

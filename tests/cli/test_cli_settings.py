@@ -83,6 +83,7 @@ def test_default_store_is_what_store_is_when_it_is_left_out(run: Run, home: Path
     assert run("index", "--json").json["store"] == "zoo"
 
 
+@pytest.mark.posix
 @needs_bash
 @pytest.mark.parametrize(
     ("line", "answers"),

@@ -68,6 +68,7 @@ def test_remove_forgets_the_documents_when_it_is_confirmed(
     assert len(list(garden.iterdir())) == 3
 
 
+@pytest.mark.posix
 def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: Run, garden: Path) -> None:
     (garden / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
     run("index", "--store", "garden")

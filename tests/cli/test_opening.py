@@ -47,6 +47,7 @@ def opened(browser: Path) -> str:
     return file.read_text()
 
 
+@pytest.mark.posix
 @pytest.mark.browser
 def test_the_running_app_is_opened_with_the_query_in_the_box(tmp_path: Path, browser: Path) -> None:
     write(tmp_path / "notes", {"tea.md": "# Tea & milk\n\nGreen tea wants water.\n"})
@@ -80,6 +81,7 @@ def stopped() -> Iterator[list[int]]:
         os.kill(process, signal.SIGTERM)
 
 
+@pytest.mark.posix
 def test_an_app_that_does_not_run_is_started_and_stays(
     tmp_path: Path, browser: Path, stopped: list[int]
 ) -> None:
@@ -93,6 +95,7 @@ def test_an_app_that_does_not_run_is_started_and_stays(
     assert again == {"url": f"http://127.0.0.1:{port}/", "started": None}
 
 
+@pytest.mark.posix
 def test_another_program_at_the_port_is_told_and_not_opened(tmp_path: Path, browser: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
         Thread(target=other.serve_forever, daemon=True).start()
@@ -103,6 +106,7 @@ def test_another_program_at_the_port_is_told_and_not_opened(tmp_path: Path, brow
     assert not browser.with_name("browser.opened").exists()
 
 
+@pytest.mark.posix
 def test_an_app_that_cannot_start_says_why(tmp_path: Path, browser: Path) -> None:
     write(tmp_path / "home", {"data": "a file where the data folder is to be\n"})
     done = run_open(tmp_path, browser, "--port", str(free_port()))

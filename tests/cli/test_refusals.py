@@ -3,7 +3,6 @@ and nothing is lost."""
 
 from __future__ import annotations
 
-import resource
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -152,6 +151,7 @@ def read_only(small: Library) -> Iterator[Library]:
 # --- reading where nothing can be written -----------------------------------------------
 
 
+@pytest.mark.posix
 def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_only: Library) -> None:
     with without_rights():
         assert found(read_only, "zebra") == ["old.md"]
@@ -165,6 +165,7 @@ def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_onl
     assert names == ["s.db", "s.decisions.json", "s.lock"]
 
 
+@pytest.mark.posix
 def test_a_sound_store_that_cannot_be_written_is_found_sound(
     read_only: Library,
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_sound_store_that_cannot_be_written_is_found_sound(
     assert (check, said.endswith("as nothing can be written here.")) == ("words", True)
 
 
+@pytest.mark.posix
 def test_what_somebody_else_writes_to_a_store_that_this_account_cannot_is_found(
     read_only: Library, notes: Path
 ) -> None:
@@ -195,6 +197,7 @@ def test_what_somebody_else_writes_to_a_store_that_this_account_cannot_is_found(
     read_only.close()
 
 
+@pytest.mark.posix
 def test_a_store_with_an_unreadable_log_says_what_to_do(small: Library, notes: Path) -> None:
     path = leave_a_log(small)
     let_everybody_reach(path)
@@ -204,6 +207,7 @@ def test_a_store_with_an_unreadable_log_says_what_to_do(small: Library, notes: P
     assert found(small, "zebra") == ["old.md"]
 
 
+@pytest.mark.posix
 def test_a_store_of_an_older_version_that_cannot_be_written_says_what_to_do(read_only: Library) -> None:
     folder = read_only.settings.store_dir
     folder.chmod(0o755)
@@ -218,6 +222,7 @@ def test_a_store_of_an_older_version_that_cannot_be_written_says_what_to_do(read
 # --- long lines -------------------------------------------------------------------------
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("between", [" ", ","], ids=["with spaces", "without a space"])
 def test_a_line_of_5_mb_is_found_by_every_word_in_it(library: Library, notes: Path, between: str) -> None:
     count = 5_000_000 // len("word123456 ")
@@ -245,6 +250,8 @@ def test_a_line_of_5_mb_is_found_by_every_word_in_it(library: Library, notes: Pa
 
 def peak_memory() -> int:
     """The most bytes that this process ever had."""
+    import resource  # Windows has none
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-import termios
 import time
 import unicodedata
 from pathlib import Path
@@ -128,6 +126,7 @@ def hostile(library: Library, notes: Path) -> Path:
 CONTROLS = set("\x1b\x07\x9b\r\x08\u202e")
 
 
+@pytest.mark.posix
 def test_nothing_of_a_note_or_its_name_steers_the_terminal(hostile: Path) -> None:
     commands: list[list[str | Path]] = [
         ["index", "**/*", "--store", "birds", "--root", hostile, "--dry-run"],
@@ -146,6 +145,7 @@ def test_nothing_of_a_note_or_its_name_steers_the_terminal(hostile: Path) -> Non
         assert not set(result.stdout + result.stderr) & CONTROLS, command
 
 
+@pytest.mark.posix
 def test_json_holds_hostile_text_as_escapes(hostile: Path) -> None:
     run("index", "**/*", "--store", "birds", "--root", hostile)
     for command in (["query", f"heron {ESCAPES}"], ["list", "--store", "birds"], ["store", "info", ESCAPES]):
@@ -180,6 +180,9 @@ def test_reader_that_goes_away_is_no_error(library: Library, notes: Path) -> Non
 
 def in_terminal(*arguments: str | Path, columns: int = 80, **variables: str) -> str:
     """What a terminal of so many columns is sent."""
+    import pty  # Windows has neither
+    import termios
+
     controller, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, columns))
     environment = {**os.environ, "TERM": "xterm", **variables}
@@ -201,6 +204,7 @@ def in_terminal(*arguments: str | Path, columns: int = 80, **variables: str) -> 
     return shown.decode("utf-8")
 
 
+@pytest.mark.posix
 def test_progress_is_one_line_that_moves_and_goes_on_a_terminal(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("A heron.", "utf-8")
     library.create_store(OWNER, "birds", "hashing")
@@ -211,6 +215,7 @@ def test_progress_is_one_line_that_moves_and_goes_on_a_terminal(library: Library
     assert rest.startswith("Done in ")
 
 
+@pytest.mark.posix
 def test_progress_is_not_shown_to_a_terminal_that_cannot_move(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("A heron.", "utf-8")
     library.create_store(OWNER, "birds", "hashing")
@@ -237,6 +242,7 @@ def columns_of(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) == "W" else 1 for char in text)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("columns", [30, 60])
 @pytest.mark.parametrize("command", ["list", "status", "jobs"])
 def test_what_is_shown_fits_the_terminal(birds: Path, command: str, columns: int) -> None:
@@ -247,6 +253,7 @@ def test_what_is_shown_fits_the_terminal(birds: Path, command: str, columns: int
     assert [line for line in wide if not any(name in line for name in names)] == []
 
 
+@pytest.mark.posix
 def test_columns_stand_below_each_other_whatever_the_script(birds: Path) -> None:
     for shown in (in_terminal("list", columns=110, NO_COLOR="1"), run("list").stdout):
         rows = [line for line in shown.splitlines() if "markdown" in line]
@@ -257,6 +264,7 @@ def test_columns_stand_below_each_other_whatever_the_script(birds: Path) -> None
 # --- stopping ---------------------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Path, notes: Path) -> None:
     for number in range(3000):
         (notes / f"{number}.md").write_text(

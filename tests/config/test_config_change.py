@@ -111,6 +111,7 @@ def test_what_cannot_be_written_leaves_the_file_alone(
     assert text(home) == before
 
 
+@pytest.mark.posix
 def test_the_file_behind_a_link_is_changed_and_keeps_its_rights(home: Path, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.yaml"
     real.write_text("top_k: 3\n")

@@ -131,6 +131,7 @@ def after_using(shell: Shell) -> tuple[Shell, str]:
     return shell, shell.run(USING)
 
 
+@pytest.mark.posix
 @needs_bash
 @pytest.mark.parametrize("page", [page for page in GUIDES if commands(page)], ids=lambda page: page.name)
 def test_every_command_of_a_page_ends_well(after_using: tuple[Shell, str], page: Path) -> None:

@@ -259,6 +259,7 @@ def test_an_old_office_file_under_a_new_name_needs_no_password(worker: Worker) -
     assert said(worker, old, "stock.xlsx") == "", "the reader of sheets knows both"
 
 
+@pytest.mark.posix
 def test_no_picture_starts_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = tmp_path / "started"
     ghostscript = tmp_path / "gs"

@@ -99,6 +99,7 @@ def test_a_declared_encoding_is_used(name: str, head: str) -> None:
     assert (found.encoding, found.warnings) == ("koi8-r", ())
 
 
+@pytest.mark.posix
 def test_a_few_damaged_bytes_do_not_turn_utf8_into_gibberish() -> None:
     found = read(CHINESE.encode() + b"\xff\n")
     assert found.text == CHINESE + "\ufffd\n"

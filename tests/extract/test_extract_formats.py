@@ -163,6 +163,7 @@ def test_ini_is_cut_at_its_sections() -> None:
     assert [name for name, _ in parts(text, "a.cfg")] == ["one", "two"]
 
 
+@pytest.mark.posix
 def test_terraform_blocks_are_called_by_their_address() -> None:
     text = '# bucket\nresource "aws_s3_bucket" "logs" {\n  a {\n  }\n}\n\nlocals {\n}\n'
     assert [name for name, _ in parts(text, "a.tf")] == ["resource.aws_s3_bucket.logs", "locals"]

@@ -82,6 +82,7 @@ def test_what_a_package_says_of_a_file_is_kept(read: Read) -> None:
     assert found.metadata == {"n": [1, None], "aliases": ["Post"]}
 
 
+@pytest.mark.posix
 def test_characters_that_no_store_takes_are_replaced_one_for_one(read: Read) -> None:
     metadata = "{'k\\0': '\\udc00😀'}"
     found = read(f"document('a\\0b\\ud800c😀', title='t\\udfff', title_from='heading', metadata={metadata})")

@@ -57,6 +57,7 @@ def plain_notes(as_nobody: Path) -> Path:
 # --- files ----------------------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_a_file_that_may_not_be_read_keeps_its_text_and_recovers(
     plain_library: Library, plain_notes: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_file_that_may_not_be_read_keeps_its_text_and_recovers(
     assert contents(library, "s") == fresh_contents(library, plain_notes)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("beside", [["b.md"], []], ids=["beside others", "that held everything"])
 def test_a_folder_that_may_not_be_listed_keeps_its_documents(
     plain_library: Library, plain_notes: Path, beside: list[str]
@@ -108,6 +110,7 @@ def test_a_folder_that_may_not_be_listed_keeps_its_documents(
     assert sorted(found(library, "zebra")) == paths(library) == [*beside, "sub/a.md"]
 
 
+@pytest.mark.posix
 def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
     plain_library: Library, plain_notes: Path
 ) -> None:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes 
 # --- containment, the picker, reading ------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_a_path_is_contained_only_when_it_resolves_into_a_root(tmp_path: Path) -> None:
     plant(tmp_path, "home/notes/a.md", "outside/b.md")
     home = tmp_path / "home"
@@ -32,6 +33,7 @@ def test_a_path_is_contained_only_when_it_resolves_into_a_root(tmp_path: Path) -
             contained(home / bad, [home])
 
 
+@pytest.mark.posix
 def test_the_picker_lists_plain_folders_inside_the_roots(tmp_path: Path) -> None:
     plant(tmp_path, "home/b/x", "home/A/x", "home/.hidden/x", "home/file.md", "outside/x")
     home = tmp_path / "home"
@@ -51,6 +53,7 @@ def test_a_file_as_large_as_the_limit_is_read_and_a_larger_one_refused(tmp_path:
         read_bytes(tmp_path, b"a.md", 1_400_000)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("path", [b"../out.md", b"link.md", b"folder-link/out.md", b"/etc/passwd", b""])
 def test_reading_never_leaves_the_root(tmp_path: Path, path: bytes) -> None:
     plant(tmp_path, "out.md", "root/a.md")
@@ -60,6 +63,7 @@ def test_reading_never_leaves_the_root(tmp_path: Path, path: bytes) -> None:
         read_bytes(tmp_path / "root", path, 100)
 
 
+@pytest.mark.posix
 def test_a_link_that_stays_inside_is_read_through(tmp_path: Path) -> None:
     plant(tmp_path, "deep/down/a.md", text=b"here")
     (tmp_path / "short").symlink_to("deep/down")
@@ -67,6 +71,7 @@ def test_a_link_that_stays_inside_is_read_through(tmp_path: Path) -> None:
     assert read_bytes(tmp_path, b"b.md", 100) == b"here"
 
 
+@pytest.mark.posix
 def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +90,7 @@ def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(
         read_bytes(tmp_path / "root", b"sub/a.md", 100)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("path", "kind"), [(b"pipe", "is a named pipe"), (b"dir", "is a folder")])
 def test_only_regular_files_are_read(tmp_path: Path, path: bytes, kind: str) -> None:
     os.mkfifo(tmp_path / "pipe")

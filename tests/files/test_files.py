@@ -90,6 +90,7 @@ def test_a_root_below_a_hidden_folder_is_walked(tmp_path: Path) -> None:
     assert found(tmp_path / ".hidden/notes", "**/*.md") == ["a.md"]
 
 
+@pytest.mark.posix
 def test_a_root_that_has_become_a_link_is_refused_and_nothing_read_through_it(tmp_path: Path) -> None:
     plant(tmp_path, "elsewhere/a.md", "elsewhere/deep/a.md")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
@@ -103,6 +104,7 @@ def test_a_root_that_has_become_a_link_is_refused_and_nothing_read_through_it(tm
 # --- links and special files ------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_a_link_to_its_own_ancestor_ends_and_reads_nothing_twice(tmp_path: Path) -> None:
     plant(tmp_path, "a/b/note.md")
     (tmp_path / "a/b/up").symlink_to(tmp_path)
@@ -113,6 +115,7 @@ def test_a_link_to_its_own_ancestor_ends_and_reads_nothing_twice(tmp_path: Path)
     assert skipped(tmp_path)["self"].startswith("cannot be read")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("target", ["secret", "secret/plain.md"])
 def test_a_link_that_leaves_the_root_is_not_followed(tmp_path: Path, target: str) -> None:
     plant(tmp_path, "secret/plain.md", "root/a.md")
@@ -122,6 +125,7 @@ def test_a_link_that_leaves_the_root_is_not_followed(tmp_path: Path, target: str
     assert why_skipped(tmp_path / "root", b"out", []) == ("rule", "is a symbolic link that leaves the folder")
 
 
+@pytest.mark.posix
 def test_a_linked_file_is_found_under_its_targets_own_path(tmp_path: Path) -> None:
     plant(tmp_path, "z/real.md")
     (tmp_path / "a.md").symlink_to(tmp_path / "z/real.md")
@@ -129,6 +133,7 @@ def test_a_linked_file_is_found_under_its_targets_own_path(tmp_path: Path) -> No
     assert skipped(tmp_path) == {"a.md": "is a second name of a file that is read already"}
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("target", ["id_rsa", ".env", ".git/config", "venv/x.md", ".hidden.md", "x.log"])
 def test_a_link_is_no_way_around_what_is_left_out(tmp_path: Path, target: str) -> None:
     plant(tmp_path, target)
@@ -138,6 +143,7 @@ def test_a_link_is_no_way_around_what_is_left_out(tmp_path: Path, target: str) -
     assert skipped(tmp_path)["note.md"].startswith(f"is a symbolic link to {target!r}, which ")
 
 
+@pytest.mark.posix
 def test_pipes_and_sockets_are_reported_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "pipe.md").symlink_to("pipe")
@@ -151,6 +157,7 @@ def test_pipes_and_sockets_are_reported_not_opened(tmp_path: Path, monkeypatch: 
         }
 
 
+@pytest.mark.posix
 def test_a_gitignore_that_is_a_pipe_does_not_block_the_walk(tmp_path: Path) -> None:
     plant(tmp_path, "a.md")
     os.mkfifo(tmp_path / ".gitignore")
@@ -195,6 +202,7 @@ def open_tmp(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.posix
 def test_a_folder_that_may_not_be_listed_is_reported_and_the_rest_is_read(open_tmp: Path) -> None:
     root = plant(open_tmp / "root", "a.md", "locked/b.md", "locked/in/c.md", "no-entry/d.md", "mine.md")
     (root / "mine.md").chmod(0o000)

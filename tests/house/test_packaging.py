@@ -256,6 +256,7 @@ def server(installed: Installed, browser: Path, tmp_path_factory: pytest.TempPat
         yield started
 
 
+@pytest.mark.posix
 def test_the_installed_app_answers_with_the_security_headers(server: Server) -> None:
     status, headers, body = server.get("/")
     assert status == 200
@@ -265,18 +266,21 @@ def test_the_installed_app_answers_with_the_security_headers(server: Server) -> 
     )
 
 
+@pytest.mark.posix
 def test_the_installed_app_has_its_own_icon_before_a_page_has_run(server: Server) -> None:
     with urllib.request.urlopen(f"http://{server.host}/favicon.png") as answer:
         assert answer.headers["content-type"] == "image/png"
         assert answer.read() == (ROOT / "ui" / "assets" / "icon.png").read_bytes()
 
 
+@pytest.mark.posix
 def test_the_installed_app_refuses_another_host(server: Server) -> None:
     status, _, body = server.get("/", ("Host", "evil.example"))
     assert (status, body.strip()) == (403, REFUSAL)
     assert server.handshake(("Host", "evil.example")) == 403
 
 
+@pytest.mark.posix
 def test_the_installed_app_shows_its_pages_with_the_wheels_configuration(
     server: Server, installed: Installed
 ) -> None:
@@ -295,6 +299,7 @@ def is_ours(session: NewSession) -> bool:
     return theme == project_config()["theme.light.primaryColor"] and not session.config.gather_usage_stats
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux says so in /proc")
 def test_the_installed_app_listens_on_the_loopback_alone(server: Server) -> None:
     assert listening(server.port) == {"0100007F"}  # 127.0.0.1
@@ -308,6 +313,7 @@ def listening(port: int) -> set[str]:
     return {address for address, number in places if int(number, 16) == port}
 
 
+@pytest.mark.posix
 def test_open_opens_the_address_that_was_printed(server: Server, browser: Path) -> None:
     opened = browser.with_name("browser.opened")
     deadline = time.monotonic() + WAIT_S
@@ -316,6 +322,7 @@ def test_open_opens_the_address_that_was_printed(server: Server, browser: Path) 
     assert opened.read_text("utf-8") == f"http://127.0.0.1:{server.port}"
 
 
+@pytest.mark.posix
 def test_serving_writes_nothing_where_it_was_started(server: Server, installed: Installed) -> None:
     visit(server, "")
     assert not any(installed.cwd.iterdir())
@@ -347,6 +354,7 @@ def make(checkout: Path, installed: Installed, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.posix
 def test_make_dist_of_the_archive_makes_the_same_again_and_takes_nothing_private(
     dist: Path, unpacked: Path, installed: Installed
 ) -> None:
@@ -355,6 +363,7 @@ def test_make_dist_of_the_archive_makes_the_same_again_and_takes_nothing_private
         assert (unpacked / "dist" / name).read_bytes() == (dist / name).read_bytes(), name
 
 
+@pytest.mark.posix
 def test_make_run_starts_the_app(
     unpacked: Path, installed: Installed, model_dir: Path, tmp_path: Path
 ) -> None:
@@ -363,10 +372,12 @@ def test_make_run_starts_the_app(
         assert server.get("/")[0] == 200
 
 
+@pytest.mark.posix
 def test_make_test_runs_pytest(unpacked: Path, installed: Installed) -> None:
     assert make(unpacked, installed, "test", "ARGS=--version").startswith("pytest ")
 
 
+@pytest.mark.posix
 def test_make_alone_lists_what_there_is(unpacked: Path, installed: Installed) -> None:
     shown = make(unpacked, installed)
     assert all(f"make {target}" in shown for target in ("run", "test", "check", "dist"))

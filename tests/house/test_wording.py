@@ -29,6 +29,7 @@ def test_patterns_that_take_everything_are_said_in_words() -> None:
     assert taken(replace(HOME, include=("**/*", "**/*.md"))) == "**/* **/*.md"
 
 
+@pytest.mark.posix
 def test_where_paths_begin_is_said_of_every_folder_that_stays() -> None:
     assert roots([]) == ""
     assert roots([WORK, HOME]) == "Folders: /home/me/notes; work/ is /srv/work."

@@ -145,6 +145,7 @@ def test_a_folder_that_was_renamed_and_copied_back_in_part_is_two_folders(somebo
     somebody.teardown()
 
 
+@pytest.mark.posix
 def test_a_file_that_was_locked_while_it_changed_is_read_when_it_is_open_again(somebody: Notes) -> None:
     somebody.create("a.md", TEXTS[0])
     somebody.run()

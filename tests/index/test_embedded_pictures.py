@@ -83,6 +83,7 @@ def test_nothing_else_is_read(library: Library, notes: Path, written: str) -> No
     assert hits(library, "boarding") == []
 
 
+@pytest.mark.posix
 def test_a_link_out_of_the_folder_is_not_followed(library: Library, notes: Path, tmp_path: Path) -> None:
     draw(tmp_path / "outside" / "gate.png", "BOARDING GATE SEVEN")
     (notes / "gate.png").symlink_to(tmp_path / "outside" / "gate.png")

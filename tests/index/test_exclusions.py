@@ -30,6 +30,7 @@ def states(library: Library) -> dict[str, str]:
 # --- states ---------------------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Path) -> None:
     (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     (shelf / "photo.md").write_bytes(bytes(range(256)) * 8)

@@ -189,6 +189,7 @@ def test_adding_the_folder_again_before_the_run_keeps_it_with_the_new_globs(
 # --- how they stand ---------------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_folders_are_listed_with_their_files_and_whether_they_are_there(
     library: Library, notes: Path, source: Source, other: Source
 ) -> None:

@@ -27,6 +27,7 @@ def store(library: Library, notes: Path) -> Store:
     return library._shared.stores.open(OWNER, "s").store
 
 
+@pytest.mark.posix
 def test_a_killed_job_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
     library: Library, store: Store, notes: Path
 ) -> None:
@@ -84,6 +85,7 @@ def _missing(_: str) -> Hashing:
     raise ModelMissing("It is not there.", "Install it.")
 
 
+@pytest.mark.posix
 def test_a_job_reports_its_files(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     (notes / "b.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)

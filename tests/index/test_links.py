@@ -177,6 +177,7 @@ def test_a_note_is_private_as_soon_and_as_long_as_it_says_so(library: Library, n
     assert {d.path: d.private for d in library.documents.all(OWNER, "s")} == {"a.md": False, "b.md": True}
 
 
+@pytest.mark.posix
 def test_a_private_note_stays_private_while_it_cannot_be_read(library: Library, notes: Path) -> None:
     write(notes, {"a.md": "---\nprivate: true\n---\nA note.\n"})
     index(library, "s", notes)

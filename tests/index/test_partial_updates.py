@@ -78,6 +78,7 @@ def test_a_path_outside_the_folders_is_refused(library: Library, shelf: Path, pa
                 way(OWNER, "s", path.replace("{notes}", str(shelf)))
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.name == "nt", reason="links need a permission there")
 def test_a_link_that_leads_outside_is_refused(library: Library, shelf: Path) -> None:
     (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n")

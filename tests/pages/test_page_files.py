@@ -45,6 +45,7 @@ def choose(page: AppTest, path: str) -> AppTest:
     return drawn(page.run())
 
 
+@pytest.mark.posix
 def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     (shelf / "coffee.md").write_text("# Coffee\n\nCold now.\n")
     page = open_page(store="notes")
@@ -61,6 +62,7 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert states == ["4 up to date", "1 changed", "1 failed"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
@@ -80,6 +82,7 @@ def test_the_address_says_what_is_listed(shelf: Path, params: dict[str, str], ex
     assert paths(open_page(store="notes", **params)) == expected
 
 
+@pytest.mark.posix
 def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
     page = open_page(store="notes")
     page.text_input(key="files_q").set_value("e")
@@ -92,6 +95,7 @@ def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
     assert len(paths(page)) == 6
 
 
+@pytest.mark.posix
 def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> None:
     write(shelf, {"code/old/a.py": "a = 1\n", "code/old/b/c.py": "c = 1\n", "<b>x/y.md": "Y.\n"})
     index(library(), "notes")
@@ -117,6 +121,7 @@ def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> N
     assert parse_qsl(back) == [("store", "notes"), ("q", "c.py"), ("folder", "code/old")]
 
 
+@pytest.mark.posix
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
     page = open_page(store="notes")
     (shelf / "new.md").write_text("New.\n")
@@ -124,6 +129,7 @@ def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
     assert "new.md" in paths(drawn(page.run()))
 
 
+@pytest.mark.posix
 def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "plan.md").write_text("The plan.\n")
@@ -135,6 +141,7 @@ def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: P
     assert paths(page) == ["plan.md"]
 
 
+@pytest.mark.posix
 def test_a_chosen_file_says_why_it_failed_and_leads_to_its_page(shelf: Path) -> None:
     page = choose(open_page(store="notes"), "bad.md")
     assert "Failed: 'bad.md' is marked as UTF-8 but is not valid UTF-8." in said(page)
@@ -142,6 +149,7 @@ def test_a_chosen_file_says_why_it_failed_and_leads_to_its_page(shelf: Path) -> 
     assert done(press(page, "file_Read again")) == ["'bad.md' could not be read."]
 
 
+@pytest.mark.posix
 def test_a_file_is_read_again_excluded_and_taken_back_and_that_is_told_once(shelf: Path) -> None:
     def act(button: str) -> tuple[list[str], str, int]:
         told = done(press(page, f"file_{button}"))
@@ -156,6 +164,7 @@ def test_a_file_is_read_again_excluded_and_taken_back_and_that_is_told_once(shel
     assert "Open document" not in page_links(page)
 
 
+@pytest.mark.posix
 def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     page = open_page(store="notes")
     page.text_input(key="missing_file_path").set_value("bad.md")
@@ -168,6 +177,7 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     assert "cannot be found" not in said(drawn(page.run()))
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("query", "path"), [("bad.md", "bad.md"), ("green tea", "")])
 def test_a_query_that_is_a_files_name_is_asked_about(shelf: Path, query: str, path: str) -> None:
     page = open_page(store="notes", why=query)
@@ -176,6 +186,7 @@ def test_a_query_that_is_a_files_name_is_asked_about(shelf: Path, query: str, pa
     assert ("bad.md cannot be found in notes" in said(page)) == bool(path)
 
 
+@pytest.mark.posix
 def test_a_guest_sees_granted_documents_without_states_actions_and_places(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

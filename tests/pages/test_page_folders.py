@@ -50,6 +50,7 @@ def done(app: AppTest) -> AppTest:
     return until(app, lambda app: finished(app) and not library().jobs.requested(OWNER, STORE))
 
 
+@pytest.mark.posix
 def test_each_folder_is_shown_with_its_patterns_and_files(garden: Path, code: Path) -> None:
     (garden / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
     (garden / "song.mp3").write_bytes(b"ID3\x03" + b"\x00" * 50)

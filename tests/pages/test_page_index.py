@@ -88,6 +88,7 @@ def test_what_is_no_folder_is_refused(hashing_store: str, typed: str, said: str)
     assert not has_key(app, "index_now")
 
 
+@pytest.mark.posix
 def test_the_picker_never_leaves_the_roots(hashing_store: str, four_files: Path) -> None:
     (four_files / "out").symlink_to("/usr")
     app = page()
@@ -98,6 +99,7 @@ def test_the_picker_never_leaves_the_roots(hashing_store: str, four_files: Path)
     assert "cannot be chosen" in errors(drawn(app.run()))
 
 
+@pytest.mark.posix
 def test_a_folder_whose_name_is_no_text_can_be_picked(hashing_store: str, four_files: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(four_files) + b"/\xff odd\nname"))
     odd.mkdir()

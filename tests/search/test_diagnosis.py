@@ -65,6 +65,7 @@ def test_a_file_that_is_nowhere_is_said_to_be_nowhere(library: Library, vault: P
     assert found.advice == say("spelling")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["a.mobi", "b.MP3"])
 def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
     library: Library, vault: Path, name: str
@@ -197,6 +198,7 @@ def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path
     assert any(s.state == "note" and "is not there" in s.sentence for s in steps)
 
 
+@pytest.mark.posix
 def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("No folder.")
     (tmp_path / "file").chmod(0o700)

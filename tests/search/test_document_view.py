@@ -171,6 +171,7 @@ def test_a_guest_is_led_past_a_private_namesake(library: Library, notes: Path) -
     assert [link.path for link in view(library, "deep/plan.md", GUEST).links_in] == ["here.md"]
 
 
+@pytest.mark.posix
 def test_a_guest_sees_neither_states_nor_places_on_disk(library: Library, notes: Path) -> None:
     write(notes, {"a.md": "# A\n\nWords.\n"})
     index(library, "s", notes)

@@ -34,6 +34,7 @@ def states(library: Library, viewer: Viewer = OWNER) -> dict[str, str]:
     return {hit.document.path: hit.document.state for hit in hits}
 
 
+@pytest.mark.posix
 def test_every_hit_has_the_state_of_its_file(library: Library, shelf: Path) -> None:
     (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
     (shelf / "cup.md").unlink()

@@ -55,12 +55,14 @@ def seen(library: Library, viewer: Viewer, note: str = "kitchen/tea.md") -> list
     return found
 
 
+@pytest.mark.posix
 def test_a_viewer_gets_the_pictures_that_a_note_shows_and_that_are_theirs(shelf: Library) -> None:
     assert seen(shelf, OWNER) == ["shelf.png", "beside.png", "deep.png", "link.png", "secret/key.png"]
     assert seen(shelf, GUEST) == ["shelf.png", "beside.png", "deep.png"]
     assert seen(shelf, STRANGER) == []
 
 
+@pytest.mark.posix
 def test_a_note_that_does_not_show_a_picture_or_is_private_gives_none(shelf: Library) -> None:
     assert seen(shelf, OWNER, "kitchen/plain.md") == []
     assert seen(shelf, OWNER, "kitchen/private.md") == ["shelf.png"]
@@ -68,17 +70,20 @@ def test_a_note_that_does_not_show_a_picture_or_is_private_gives_none(shelf: Lib
     assert seen(shelf, GUEST, "gone.md") == []
 
 
+@pytest.mark.posix
 def test_a_picture_says_what_its_bytes_are_whatever_its_name() -> None:
     kinds = [PNG, b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF0000WEBPVP8 ", b"<svg>", b"\0\0\0\x20ftypavif", b""]
     png, jpeg, gif, webp = "image/png", "image/jpeg", "image/gif", "image/webp"
     assert [raster_type(each) for each in kinds] == [png, jpeg, gif, webp, None, None, None]
 
 
+@pytest.mark.posix
 def test_a_text_is_whole_also_where_passages_repeat(shelf: Library, notes: Path) -> None:
     whole = (notes / "kitchen" / "repeats.md").read_text()
     assert shelf.originals.text(GUEST, "notes", "kitchen/repeats.md") == whole
 
 
+@pytest.mark.posix
 def test_a_file_that_has_changed_since_is_shown_as_it_was_indexed(shelf: Library, notes: Path) -> None:
     (notes / "kitchen" / "tea.md").write_text("---\nprivate: true\n---\nThe spare key.\n")
     for viewer in (OWNER, GUEST):
@@ -88,12 +93,14 @@ def test_a_file_that_has_changed_since_is_shown_as_it_was_indexed(shelf: Library
             shelf.originals.text(GUEST, "notes", path)
 
 
+@pytest.mark.posix
 def test_passages_that_were_taken_out_are_not_in_the_text(shelf: Library) -> None:
     found = shelf.documents.get(OWNER, "notes", "kitchen/long.md")
     shelf.documents.remove_passages(OWNER, "notes", [found.chunks[0].key])
     assert found.chunks[0].content not in shelf.originals.text(GUEST, "notes", "kitchen/long.md")
 
 
+@pytest.mark.posix
 def test_a_document_opens_in_its_own_program_and_nothing_that_could_run(
     shelf: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +122,7 @@ def test_a_document_opens_in_its_own_program_and_nothing_that_could_run(
     assert len(started) == 1
 
 
+@pytest.mark.posix
 def test_only_who_sits_at_this_computer_opens_a_folder(
     shelf: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,7 @@ def test_guest_does_not_see_folders_sizes_and_failures_of_a_store(own_library: L
     assert own_library.stores.info(OWNER, "shared").skipped == 1
 
 
+@pytest.mark.posix
 def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
     own_library: Library, notes: Path
 ) -> None:

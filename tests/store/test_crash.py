@@ -110,6 +110,7 @@ class Kept:
             self.generation = generation(db)
 
 
+@pytest.mark.posix
 def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
     library: Library, notes: Path, killer: Killer
 ) -> None:
@@ -153,6 +154,7 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
     assert contents(library, "s") == fresh_contents(library, notes)
 
 
+@pytest.mark.posix
 def test_a_mailbox_whose_reading_is_killed_is_read_to_its_end(
     library: Library, notes: Path, killer: Killer
 ) -> None:
@@ -231,6 +233,7 @@ def as_oldest(path: Path, old: Path) -> None:
     db.close()
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     "steps", [(*migrations.MIGRATIONS, slow_step)], ids=["every step and one that takes a while"]
 )
@@ -293,6 +296,7 @@ def take_elsewhere(ledger: Ledger, settings: Settings, file: Path) -> None:
     library.close()
 
 
+@pytest.mark.posix
 def test_exports_and_imports_that_are_killed_leave_a_whole_store_or_none(
     library: Library, notes: Path, tmp_path: Path, killer: Killer
 ) -> None:

@@ -139,6 +139,7 @@ def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
     assert file_of(library).read_bytes() == before
 
 
+@pytest.mark.posix
 def test_only_the_owner_can_read_the_file(library: Library) -> None:
     library.sources.pause(OWNER, "s", 1)
     assert file_of(library).with_suffix(DECISIONS_SUFFIX).stat().st_mode & 0o777 == 0o600
@@ -185,6 +186,7 @@ def decide_on(ledger: Ledger, settings: Settings) -> None:
     library.close()
 
 
+@pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_decisions_that_were_acknowledged_survive_a_kill_and_the_loss_of_the_store(
     library: Library, tmp_path: Path

@@ -48,6 +48,7 @@ def require_recovered(library: Library) -> None:
     assert library.search(OWNER, "walrus29", mode="lexical").hits[0].document.path == "29.md"
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("phase", ["scanning", "reading", "embedding"])
 def test_the_job_says_that_the_disk_got_full(asked: Library, phase: str) -> None:
     files = [asked.settings.store_dir / name for name in ("s.db", "s.db-wal")]
@@ -61,6 +62,7 @@ def test_the_job_says_that_the_disk_got_full(asked: Library, phase: str) -> None
     require_recovered(asked)
 
 
+@pytest.mark.posix
 def test_a_run_that_cannot_even_write_why_it_ended_is_said_to_be_cut_off(asked: Library) -> None:
     with pytest.raises(StoreError, match="'s' cannot be written") as refused:
         run_until_full(asked, "embedding", lambda: 1)

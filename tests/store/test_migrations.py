@@ -137,6 +137,7 @@ def test_an_interrupted_step_leaves_the_version_before_it(
     assert found(library, TEXT, "old") == ["a.md"]
 
 
+@pytest.mark.posix
 def test_on_a_full_disk_a_store_keeps_its_version_and_is_not_called_damaged(
     library: Library, oldest: Path
 ) -> None:

@@ -143,6 +143,7 @@ def assert_as_it_was(library: Library) -> None:
     assert library.jobs.requested(OWNER, "s")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
     copied: Library, tmp_path: Path, step: Step
@@ -158,6 +159,7 @@ def test_a_full_disk_is_named_at_every_step_and_nothing_is_lost(
 WRITES = {name: step for name, step in STEPS.items() if name != "verify"}  # which looks at what it can
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("step", WRITES.values(), ids=WRITES)
 def test_a_read_only_data_folder_is_named_at_every_step(copied: Library, tmp_path: Path, step: Step) -> None:
     with for_reading_only(tmp_path), without_rights():
@@ -168,6 +170,7 @@ def test_a_read_only_data_folder_is_named_at_every_step(copied: Library, tmp_pat
 # --- deleting -----------------------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_a_store_can_be_deleted_on_a_full_disk(copied: Library) -> None:
     with no_file_grows(), pytest.raises(StoreError, match=r"Store 's' is deleted, but not the conversations"):
         copied.stores.delete(OWNER, "s")
@@ -177,6 +180,7 @@ def test_a_store_can_be_deleted_on_a_full_disk(copied: Library) -> None:
     assert copied.sharing.people(OWNER) == [], "who could see the old one does not see the new one"
 
 
+@pytest.mark.posix
 def test_a_store_that_cannot_be_written_is_not_deleted(copied: Library, tmp_path: Path) -> None:
     with for_reading_only(tmp_path), without_rights():
         assert_refused(copied, Step(lambda here, _: here.stores.delete(OWNER, "s")), tmp_path, LOCKED)
@@ -186,6 +190,7 @@ def test_a_store_that_cannot_be_written_is_not_deleted(copied: Library, tmp_path
 # --- in the course of things --------------------------------------------------------------
 
 
+@pytest.mark.posix
 def test_a_data_folder_that_may_be_written_again_is_written_without_a_restart(
     copied: Library, tmp_path: Path
 ) -> None:

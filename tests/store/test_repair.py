@@ -371,6 +371,7 @@ def test_another_process_goes_on_with_the_new_file(library: Library) -> None:
     other.close()
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("pages", [20, 75], ids=["before a file is read", "while files are read"])
 def test_on_a_full_disk_the_store_stays_as_it_was(library: Library, pages: int) -> None:
     tear(library, "tags")
@@ -392,6 +393,7 @@ def mend(ledger: Ledger, path: Path) -> None:
     repair(path, lambda _: Hashing(), Limits(), SearchPriority())
 
 
+@pytest.mark.posix
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_repair_that_is_killed_is_taken_whole_or_not_at_all(
     library: Library, tmp_path: Path, expected: Expected

@@ -158,6 +158,7 @@ def test_a_thread_that_borrows_a_second_connection_is_told_so(library: Library) 
     store.close()
 
 
+@pytest.mark.posix
 def test_a_store_can_be_read_by_its_owner_alone(library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("text")
     index(library, "notes", notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import resource
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ _NOBODY = 65534
 @contextmanager
 def no_file_grows(limit: int = 1) -> Iterator[None]:
     """Every write of this process beyond the first bytes of a file fails, as on a full disk."""
+    import resource  # Windows has none
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))

@@ -170,6 +170,7 @@ def assert_alike(library: Library, server: Server, notes: Path) -> None:
         assert {doc["path"] for doc in docs} == may_leave
 
 
+@pytest.mark.posix
 def test_whole_runs_that_are_killed_leave_the_index_as_it_should_be(
     remote: Library, server: Server, notes: Path, killer: Killer
 ) -> None:
@@ -200,6 +201,7 @@ def test_whole_runs_that_are_killed_leave_the_index_as_it_should_be(
     assert_alike(remote, server, notes)
 
 
+@pytest.mark.posix
 def test_attaching_and_taking_over_that_are_killed_leave_a_whole_store_or_none(
     remote: Library, server: Server, notes: Path, tmp_path: Path, killer: Killer
 ) -> None:

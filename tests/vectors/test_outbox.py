@@ -275,6 +275,7 @@ outbox.flush(store, index)
 """
 
 
+@pytest.mark.posix
 def test_killed_at_any_request_the_next_flush_makes_it_right(
     library: Library, notes: Path, store: Store, index: S3Vectors, amazon: Server
 ) -> None:

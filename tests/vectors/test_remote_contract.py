@@ -161,6 +161,7 @@ def test_everything_comes_back_as_it_was_put(index: Remote[Any]) -> None:
         assert np.abs(there.vector - note.vector).max() < 1e-3
 
 
+@pytest.mark.posix
 def test_halves_of_characters_are_replaced_before_they_fail_a_request(index: Remote[Any]) -> None:
     odd = record(
         text="a\ud800b", doc={"path": "\udcff.md"}, metadata={"folder": "x\udfff", "tags": ("\ud800",)}
