@@ -103,6 +103,10 @@ class FileGone(ExtractError):
     """A file does not exist any more: it was deleted or renamed."""
 
 
+class OnlyInCloud(FileGone):
+    """The content of a file is in a cloud, and not on this computer any more. Reading would download it."""
+
+
 class EmbedderError(RagError):
     """An embedder is missing or failed."""
 

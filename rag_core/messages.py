@@ -69,6 +69,7 @@ TEXTS = {
     "make_store": "Make one on the Index page, or with `commonplace init FOLDER`.",
     "move_file": "Move or rename the file.",
     "one_of": "Ask about one of them: {paths}.",
+    "in_cloud": "Open the file once in its own program, or set `cloud_files` to `read`; then index again.",
     "not_a_document": "Commonplace does not read this kind of file, or found no text in it.",
     "pull_model": "Run `commonplace connections pull {model}`.",
     "read_again": "Read it again on the Files page, or with `{command}`.",

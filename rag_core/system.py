@@ -1,6 +1,7 @@
 """How operating systems differ: what each allows with files, and how it marks them.
 
-Only this module asks which system this is. A test puts the `Rules` of another one in the place of `rules`.
+What works with files asks here, and not which system this is. A test puts the `Rules` of another system in
+the place of `rules`.
 """
 
 from __future__ import annotations
@@ -90,8 +91,21 @@ def is_hidden(status: os.stat_result) -> bool:
 
 
 _WINDOWS_HIDDEN = 0x2
-MARKS_HIDDEN = sys.platform in ("win32", "darwin")
-"""Whether this system marks hidden files otherwise than by a dot."""
+
+_STUB = b".icloud"
+
+
+def of_stub(name: bytes) -> bytes | None:
+    """Return the name of the file that iCloud Drive keeps in the cloud and has a stub called ``name`` for, up
+    to macOS 13; None for any other name."""
+    is_stub = name.startswith(b".") and name.endswith(_STUB) and len(name) > len(_STUB) + 1
+    return name[1 : -len(_STUB)] if is_stub else None
+
+
+def stub_of(path: bytes) -> bytes:
+    """Return the path of the stub that stands for the file ``path`` while it is in iCloud."""
+    folder, _, name = path.rpartition(b"/")
+    return folder + b"/." + name + _STUB
 
 
 # --- paths ------------------------------------------------------------------------------

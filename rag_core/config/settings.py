@@ -212,6 +212,9 @@ class Settings(BaseSettings):
         None, "The key file of a service account for Vertex AI.", "that of gcloud")
     vertex_base_url: kinds.Address | None = _index(
         None, "The address of Vertex AI.", "Google's own in this location")
+    cloud_files: Annotated[Literal["skip", "read"], choice("skip", "read")] = _index(
+        "skip", "Files of OneDrive, iCloud Drive, Dropbox and others that are in the cloud and not on this "
+        "computer: `skip` lists them by name, `read` downloads each to read it.")
     watch: Flag = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Flag = _index(

@@ -6,6 +6,7 @@ from rag_core.files.extent import MANY_FILES, doubt, leaves_out
 from rag_core.files.globs import EVERYTHING, Coverage, split_glob, validate_globs
 from rag_core.files.offered import Offered, offered_folders
 from rag_core.files.paths import (
+    IN_CLOUD,
     contained,
     current_folder,
     display,
@@ -21,6 +22,7 @@ from rag_core.files.walk import FileStat, Preview, Walk, file_stat, preview, sca
 
 __all__ = [
     "EVERYTHING",
+    "IN_CLOUD",
     "MANY_FILES",
     "Coverage",
     "FileStat",

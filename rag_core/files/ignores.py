@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 import re
 import stat
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from rag_core import system
@@ -18,7 +20,24 @@ from rag_core.files.paths import with_sep
 
 SKIPPED_FOLDERS = frozenset(
     b".git .hg .svn .obsidian .trash node_modules .venv venv __pycache__ .mypy_cache .pytest_cache"
-    b" .ruff_cache .tox .idea .vscode .ipynb_checkpoints".split()
+    b" .ruff_cache .tox .idea .vscode .ipynb_checkpoints appdata $recycle.bin .dropbox.cache".split()
+) | {b"system volume information"}
+"""Folders that are not read unless an include pattern names them, in lower case."""
+_PACKAGES = (
+    *(b".photoslibrary", b".photolibrary", b".aplibrary", b".musiclibrary", b".tvlibrary"),
+    *(b".imovielibrary", b".fcpbundle", b".lrdata"),
+)
+"""The ends of the names of folders in which a program keeps its data."""
+CLOUD_FOLDERS = frozenset((b"mobile documents", b"cloudstorage"))
+"""The folders in a Mac's ``Library`` that hold the documents of iCloud Drive and of other clouds."""
+PROFILE_MARKS = frozenset((b"prefs.js", b"Local State"))
+"""Files of which every profile of a browser or mail program has one: Firefox and Thunderbird, or Chrome and
+Edge."""
+_BESIDE_MARKS = frozenset(
+    (
+        *(b"cert9.db", b"cert8.db", b"key4.db", b"places.sqlite", b"cookies.sqlite"),
+        *(b"Default", b"Last Version", b"First Run"),
+    )
 )
 SECRET_FOLDERS = frozenset(b".ssh .gnupg .aws .azure .kube .docker .password-store".split())
 GITIGNORE = b".gitignore"
@@ -43,15 +62,42 @@ _SECRET_SUFFIXES = (
 )
 
 
-_LEFTOVERS = frozenset(b".ds_store desktop.ini thumbs.db ehthumbs.db".split())
-_LEFTOVER_PREFIXES = (b"~$", b".~lock.", b"._")
-"""Of the lock files of Office and LibreOffice, and of what macOS puts next to files on other disks."""
+_LEFTOVERS = frozenset(b".ds_store desktop.ini thumbs.db ehthumbs.db .dropbox .dropbox.attr".split()) | {
+    b"icon\r"
+}
+_LEFTOVER_PREFIXES = (b"~$", b".~", b"._")
+"""Of the lock files of Office and LibreOffice, what Dropbox is writing, and what macOS puts next to files on
+other disks."""
+_UNFINISHED_PREFIXES = (b"~", b".syncthing.")
+"""Of files ending in ``.tmp`` that Word, Syncthing and Dropbox are writing."""
 
 
 def is_leftover(name: bytes) -> bool:
     """Whether a file of this name is left by a program or the system, and not a document."""
     lower = name.lower()
-    return lower in _LEFTOVERS or lower.startswith(_LEFTOVER_PREFIXES)
+    is_unfinished = lower.endswith(b".tmp") and lower.startswith(_UNFINISHED_PREFIXES)
+    return is_unfinished or lower in _LEFTOVERS or lower.startswith(_LEFTOVER_PREFIXES)
+
+
+def is_of_program(name: bytes) -> bool:
+    """Whether a folder of this name holds what a program or the system keeps for itself."""
+    lower = name.lower()
+    return lower in SKIPPED_FOLDERS or lower.endswith(_PACKAGES)
+
+
+def is_profile(names: Collection[bytes]) -> bool:
+    """Whether a folder with these files and folders is the profile of a browser or mail program."""
+    return not PROFILE_MARKS.isdisjoint(names) and not _BESIDE_MARKS.isdisjoint(names)
+
+
+def is_home(folder: bytes) -> bool:
+    """Whether a folder, with a slash at its end, is somebody's home, here or in a copy of a disk."""
+    above, _, _ = folder.rstrip(b"/").rpartition(b"/")
+    if above.rpartition(b"/")[2].lower() in (b"users", b"home"):
+        return True
+    with suppress(RuntimeError):  # this user has no home
+        return folder == with_sep(os.fsencode(Path.home()))
+    return False
 
 
 def is_secret(name: bytes) -> bool:
@@ -125,8 +171,11 @@ def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         path = system.for_calls(base + GITIGNORE)
-        if not stat.S_ISREG(os.lstat(path).st_mode):
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
             return ()
+        if system.is_online_only(status):
+            raise OSError(errno.EAGAIN, "it is in the cloud, not on this computer")
         with os.fdopen(os.open(path, flags), "rb") as file:
             content = file.read(MAX_GITIGNORE_BYTES).decode("utf-8-sig", "surrogateescape")
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rag_core import system
-from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText
+from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText, OnlyInCloud
 from rag_core.files.slices import FileSlices
 
 SEP = b"/"
@@ -114,12 +114,17 @@ def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
     return False
 
 
-def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
+IN_CLOUD = "It is in the cloud, not on this computer."
+"""Why a file is not read, as a sentence: reading it would download it."""
+
+
+def read_bytes(root: Path, path: bytes, max_bytes: int, *, from_cloud: bool = False) -> bytes:
     """Read one regular file at ``path`` below the resolved folder ``root``.
 
-    A link is followed if it stays inside.
+    A link is followed if it stays inside. With ``from_cloud`` a file is downloaded if need be.
 
     Raises:
+        OnlyInCloud: it would have to be downloaded.
         NotText: it is no regular file, lies outside ``root`` or has more than ``max_bytes`` bytes.
         FileGone: it is not there any more.
         ExtractError: it cannot be read.
@@ -127,7 +132,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
     """
     shown = display(path)
     try:
-        with os.fdopen(_opened(root, path), "rb") as file:
+        with os.fdopen(_opened(root, path, from_cloud=from_cloud), "rb") as file:
             status = os.fstat(file.fileno())
             _require_regular(status, shown)
             content = file.read(status.st_size + 1) if status.st_size <= max_bytes else None
@@ -142,18 +147,20 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
 
 
 @contextmanager
-def opened_in_slices(root: Path, path: bytes) -> Iterator[FileSlices]:
-    """Context manager: a regular file of any size, read by slices.
+def opened_in_slices(root: Path, path: bytes, *, from_cloud: bool = False) -> Iterator[FileSlices]:
+    """Context manager: a regular file of any size, read by slices. With ``from_cloud`` it is downloaded if
+    need be.
 
     Raises:
         NotText: it is no regular file, or lies outside ``root``.
+        OnlyInCloud: it would have to be downloaded.
         FileGone: it is not there any more.
         ExtractError: it cannot be read.
 
     """
     shown = display(path)
     try:
-        file = os.fdopen(_opened(root, path), "rb")
+        file = os.fdopen(_opened(root, path, from_cloud=from_cloud), "rb")
     except (OSError, ValueError) as error:
         raise _not_read(error, shown) from error
     with file:
@@ -168,7 +175,7 @@ def _not_read(error: Exception, shown: str) -> ExtractError:
     return kind_of_error(f"The file {shown!r} {cannot_be_read(error)}.", suggestion)
 
 
-def _opened(root: Path, path: bytes) -> int:
+def _opened(root: Path, path: bytes, *, from_cloud: bool) -> int:
     top = os.fsencode(root)
     real = real_path(os.path.join(top, path))  # noqa: PTH118  (bytes)
     inside = real.removeprefix(with_sep(top))
@@ -176,7 +183,10 @@ def _opened(root: Path, path: bytes) -> int:
         message = f"The file {display(path)!r} lies outside its folder."
         raise NotText(message, "Add the folder that it lies in, too.")
     file = system.for_calls(real)
-    _require_regular(os.lstat(file), display(path))  # a device is not even opened
+    status = os.lstat(file)
+    _require_regular(status, display(path))  # a device is not even opened
+    if not from_cloud and system.is_online_only(status):
+        raise OnlyInCloud(IN_CLOUD, "Open it once in its own program, then index again.")
     if not _BY_FOLDER_FD:
         return os.open(file, _READ)
     parts = inside.split(SEP)

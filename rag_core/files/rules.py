@@ -14,13 +14,17 @@ from rag_core import system
 from rag_core.errors import InvalidInput
 from rag_core.files.globs import EVERYTHING, Globs, MatchState
 from rag_core.files.ignores import (
+    CLOUD_FOLDERS,
     GITIGNORE,
+    PROFILE_MARKS,
     SECRET_FOLDERS,
-    SKIPPED_FOLDERS,
     IgnoreFile,
     ignore_files_above,
     ignored_by,
+    is_home,
     is_leftover,
+    is_of_program,
+    is_profile,
     is_secret,
     read_ignore_file,
 )
@@ -32,6 +36,7 @@ ANOTHER_NAME = "is a second name of a file that is read already"
 NOT_MATCHED = "matches no include pattern"
 EXCLUDED = "matches an exclude pattern"
 LEFTOVER = "is left behind by a program: the lock of an open file, or settings of a folder"
+HIDDEN_BY_SYSTEM = "is hidden by the system and no include pattern names it"
 _HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
 NEVER_READ = "is of a kind of folder that is left out unless an include pattern names it"
 
@@ -98,7 +103,7 @@ class Rules:
         lower = name.lower()
         if lower in SECRET_FOLDERS:
             return KEY_LIKE
-        if lower in SKIPPED_FOLDERS and lower not in self.include.spelled:
+        if self._is_left_out(place, lower):
             return NEVER_READ
         wanted = self.include.enter(place.wanted, name)
         if not wanted:
@@ -110,13 +115,39 @@ class Rules:
             return rule
         return WalkFolder(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
+    def _is_left_out(self, place: WalkFolder, lower: bytes) -> bool:
+        """Whether the folder of this name is left out unless it is named: of all that a Mac keeps in the
+        ``Library`` of a home only documents are read."""
+        if lower in self.include.spelled:
+            return False
+        if is_of_program(lower) or (lower == b"snap" and is_home(place.full)):
+            return True
+        return _is_library(place) and not (lower in CLOUD_FOLDERS or b"library" in self.include.spelled)
+
+    def hides(self, place: WalkFolder, name: bytes, status: os.stat_result) -> bool:
+        """Whether the system hides a file or folder in ``place``, and no include pattern names it."""
+        if not system.is_hidden(status) or name.lower() in self.include.spelled:
+            return False
+        return not (name.lower() == b"library" and stat.S_ISDIR(status.st_mode) and is_home(place.full))
+
+    def holds_profile(self, place: WalkFolder) -> bool:
+        """Whether a folder below the root is the profile of a browser or mail program."""
+        if not place.rel or not any(os.path.lexists(place.full + mark) for mark in PROFILE_MARKS):
+            return False
+        with os.scandir(system.for_calls(place.full)) as entries:
+            return is_profile({entry.name for entry in entries})
+
     def refusal(self, place: WalkFolder) -> Callable[[bytes], str | None]:
         """Return a function that takes the name of a file in ``place`` and says why it is not taken, judged
         by its path alone; None if it is taken."""
         wanted = self.include.accepts(place.wanted)
         unwanted = self.exclude.accepts(place.unwanted) if place.unwanted else None
 
+        is_library = _is_library(place) and b"library" not in self.include.spelled
+
         def refuses(name: bytes) -> str | None:
+            if is_library:
+                return NEVER_READ
             if not wanted(name):
                 return NOT_MATCHED
             if unwanted and unwanted(name):
@@ -179,6 +210,12 @@ class Rules:
         place = self.top
         for name in parts[:-1]:
             below = self.enter(self.with_ignore_file(place, []), name)
+            if isinstance(below, WalkFolder) and self.hides(
+                place, name, os.lstat(system.for_calls(below.full))
+            ):
+                below = HIDDEN_BY_SYSTEM
+            if isinstance(below, WalkFolder) and self.holds_profile(below):
+                below = NEVER_READ
             if isinstance(below, WalkFolder) and os.path.islink(below.full[:-1]):  # noqa: PTH114  (bytes)
                 target = self.target(below.rel[:-1])
                 below = target if isinstance(target, str) else below
@@ -186,7 +223,10 @@ class Rules:
                 return f"is inside {display(place.rel + name)!r}, which {below}"
             place = below
         place, name = self.with_ignore_file(place, []), parts[-1]
-        mode = os.lstat(system.for_calls(place.full + name)).st_mode
+        status = os.lstat(system.for_calls(place.full + name))
+        mode = status.st_mode
+        if self.hides(place, name, status):
+            return HIDDEN_BY_SYSTEM
         if stat.S_ISDIR(mode):
             below = self.enter(place, name)
             return below if isinstance(below, str) else None
@@ -197,3 +237,9 @@ class Rules:
             target = self.target(place.rel + name)
             return target if isinstance(target, str) else None
         return reason if reason or stat.S_ISREG(mode) else kind(mode)
+
+
+def _is_library(place: WalkFolder) -> bool:
+    """Whether a folder below the root is the ``Library`` of somebody's home on a Mac."""
+    above, _, name = place.full.rstrip(SEP).rpartition(SEP)
+    return name.lower() == b"library" and place.rel != b"" and is_home(above + SEP)

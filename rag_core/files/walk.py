@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from rag_core import system
 from rag_core.errors import InvalidInput
+from rag_core.files.ignores import PROFILE_MARKS
 from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Rules, WalkFolder
 
@@ -47,6 +48,9 @@ class Walk:
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
     unreadable: list[bytes] = field(default_factory=list)  #: Folders that cannot be listed.
     vanished: list[bytes] = field(default_factory=list)  #: Folders that went during the scan.
+    #: Paths of those ``files`` whose content is only in a cloud.
+    online_only: set[bytes] = field(default_factory=set)
+    stubs: set[bytes] = field(default_factory=set)  #: Those of them that only have a stub here, by iCloud.
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,31 +168,66 @@ class _Walker:
 
     def _read(self, place: WalkFolder) -> list[WalkFolder]:
         """Take the files of one folder. Returns the folders to enter, in reverse order."""
-        refuses, rel, take = self.rules.refusal(place), place.rel, self._walk.files.append
+        refuses, walk = self.rules.refusal(place), self._walk
         folders: list[bytes] = []
+        may_be_profile, before = False, (len(walk.files), len(walk.skipped))
         with os.scandir(system.for_calls(place.full)) as entries:
             for entry in entries:
                 if not self.names_left:
                     self.truncated = True
                     break
                 self.names_left -= 1
+                may_be_profile |= entry.name in PROFILE_MARKS
                 if entry.is_file(follow_symlinks=False):
-                    reason = refuses(entry.name)
-                    if reason is None:
-                        with suppress(FileNotFoundError):
-                            take(file_stat(rel + entry.name, entry.stat(follow_symlinks=False)))
-                    elif reason is KEY_LIKE:
-                        self._walk.skipped.append((rel + entry.name, reason))
+                    self._take_file(place, entry, refuses)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 else:
                     self._take_other(place, entry, refuses)
-        entered: list[WalkFolder] = []
-        for name in sorted(folders, reverse=True):
-            below = self.rules.enter(place, name)
-            if isinstance(below, WalkFolder):
-                entered.append(below)
-        return entered
+        if may_be_profile and self.rules.holds_profile(place):
+            del walk.files[before[0] :], walk.skipped[before[1] :]
+            return []
+        return [below for name in sorted(folders, reverse=True) if (below := self._entered(place, name))]
+
+    def _take_file(
+        self, place: WalkFolder, entry: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
+    ) -> None:
+        reason, path = refuses(entry.name), place.rel + entry.name
+        if reason is None:
+            with suppress(FileNotFoundError):
+                status = entry.stat(follow_symlinks=False)
+                if not self.rules.hides(place, entry.name, status):
+                    self._take(path, status)
+        elif reason is KEY_LIKE:
+            self._walk.skipped.append((path, reason))
+        elif system.of_stub(entry.name):
+            self._take_stub(place, entry, refuses)
+
+    def _take(self, path: bytes, status: os.stat_result) -> None:
+        if system.is_online_only(status):
+            self._walk.online_only.add(path)
+        self._walk.files.append(file_stat(path, status))
+
+    def _take_stub(
+        self, place: WalkFolder, stub: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
+    ) -> None:
+        """Take the file that a stub of iCloud stands for, unless it is there, too."""
+        name = system.of_stub(stub.name) or b""
+        if refuses(name) is None and not os.path.lexists(place.full + name):
+            with suppress(FileNotFoundError):
+                self._walk.files.append(file_stat(place.rel + name, stub.stat(follow_symlinks=False)))
+                self._walk.online_only.add(place.rel + name)
+                self._walk.stubs.add(place.rel + name)
+
+    def _entered(self, place: WalkFolder, name: bytes) -> WalkFolder | None:
+        """Return the folder ``name`` in ``place``, None if it is not read."""
+        below = self.rules.enter(place, name)
+        if not isinstance(below, WalkFolder):
+            return None
+        with suppress(OSError):  # reading it will say what is wrong
+            if self.rules.hides(place, name, os.lstat(system.for_calls(below.full))):
+                return None
+        return below
 
     def _take_other(
         self, place: WalkFolder, entry: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
@@ -218,7 +257,7 @@ class _Walker:
                 reason = kind(target[1].st_mode)
             else:
                 taken.add(target[0])
-                self._walk.files.append(file_stat(link, target[1]))
+                self._take(link, target[1])
                 continue
             self._walk.skipped.append((link, reason))
 

@@ -32,12 +32,14 @@ class EmbeddedPictures:
     source: Source
     files: Sequence[FileStat]  #: Files that the source takes.
     left_out: Set[bytes]  #: Paths of files that the owner excluded.
+    online_only: Set[bytes] = frozenset()  #: Paths of files that are only in a cloud.
 
     @cached_property
     def _by_name(self) -> dict[str, list[FileStat]]:
         files = self.files
         if self.source.include != EVERYTHING:
-            files = scan(Path(self.source.root), EVERYTHING, self.source.exclude).files
+            walk = scan(Path(self.source.root), EVERYTHING, self.source.exclude)
+            files, self.online_only = walk.files, walk.online_only
         found: dict[str, list[FileStat]] = {}
         for file in files:
             if is_picture(display(file.path)) and file.path not in self.left_out:
@@ -87,7 +89,8 @@ class EmbeddedPictures:
             pictures = there.setdefault((row["id"], row["path"]), set())
             if file := self.find(display(row["path"]), row["target"]):
                 pictures.add(display(file.path))
-                if any(row["scanned_ns"] <= each <= now for each in (file.mtime_ns, file.ctime_ns)):
+                times = (file.mtime_ns, file.ctime_ns) if file.path not in self.online_only else ()
+                if any(row["scanned_ns"] <= each <= now for each in times):
                     found.add(row["path"])
         sql = "SELECT DISTINCT anchor_ref FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
         for (number, path), pictures in there.items():

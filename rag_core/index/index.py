@@ -297,6 +297,7 @@ class Runner:
                     force=force and not scans,
                     only=only,
                     max_bytes=self.limits.max_file_bytes,
+                    from_cloud=self.limits.from_cloud,
                     on_progress=self._log.advance,
                 )
             except Cancelled:

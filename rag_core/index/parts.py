@@ -55,7 +55,7 @@ class Container:
         return data
 
 
-def container_name(root: Path, file: FileRecord) -> PurePosixPath | None:
+def container_name(root: Path, file: FileRecord, *, from_cloud: bool) -> PurePosixPath | None:
     """The name under which a file of many documents is read: its own, or with the suffix of what it holds.
     None if it is another file. Raises ExtractError if it cannot be read."""
     path = PurePosixPath(file.display)
@@ -63,7 +63,7 @@ def container_name(root: Path, file: FileRecord) -> PurePosixPath | None:
         return path
     if has_known_name(path):
         return None
-    with opened_in_slices(root, file.stat.path) as data:
+    with opened_in_slices(root, file.stat.path, from_cloud=from_cloud) as data:
         named = named_by_content(data[:_BEGINNING], path)
     return named if holds_parts(named) else None
 

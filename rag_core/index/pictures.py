@@ -162,8 +162,8 @@ class PictureQueue:
         source."""
         with self.reading.store.read() as db:
             excluded = excluded_below(db, source.root).keys()
-        files = scan(Path(source.root), source.include, source.exclude).files
-        return EmbeddedPictures(source, files, excluded)
+        walk = scan(Path(source.root), source.include, source.exclude)
+        return EmbeddedPictures(source, walk.files, excluded, walk.online_only)
 
 
 def _described(unread: Unread) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
 from rag_core.extract.filetypes import NAMED
-from rag_core.files import FileStat, Walk, display, opened_in_slices, scan, slices, with_sep
+from rag_core.files import IN_CLOUD, FileStat, Walk, display, opened_in_slices, scan, slices, with_sep
 from rag_core.index.choice import no_match
 from rag_core.index.embedded import EmbeddedPictures
 from rag_core.store import Store
@@ -68,6 +68,7 @@ class Plan:
     moved: Sequence[Move] = ()
     touched: Sequence[Move] = ()  #: Files with a new stat and the same bytes.
     deleted: Sequence[KnownFile] = ()  #: Documents to forget.
+    in_cloud: Sequence[FileRecord] = ()  #: New files that are only in a cloud, so that they are not read.
     #: Paths that the owner excluded, at least those among the ``deleted``.
     excluded: Set[bytes] = frozenset()
     #: Number of files that stay as they are: ``unchanged``, and ``still_skipped`` if any are.
@@ -86,6 +87,7 @@ class Plan:
                 unlikely: tuple[Outcome, str] = ("skipped", "will probably be skipped")
                 became, note = unlikely if hardly_text(file.display) else (outcome, "")
                 rows.append((became, file.display, note))
+        rows += [("skipped", file.display, IN_CLOUD) for file in self.in_cloud]
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
@@ -113,12 +115,14 @@ def make_plan(
     force: bool = False,
     only: Set[bytes] | None = None,
     max_bytes: int = MAX_FILE_BYTES,
+    from_cloud: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Plan:
     """Scan a source and compare it with the store. A file is read only if its stat says that it may have
     changed, or if it may be a missing document's new place.
 
     ``force`` takes every file to be read; ``only`` looks at these files and where they may have moved to.
+    Files that are only in a cloud are not read unless ``from_cloud``.
     Raises InvalidInput when the folder is gone or unreadable, StoreError when none of the known files is
     there any more: an unmounted disk looks like that.
     """
@@ -129,14 +133,14 @@ def make_plan(
     started_ns = time.time_ns()
     walk = scan(Path(source.root), source.include, source.exclude, on_progress=on_progress)
     with store.read() as db:
-        sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
+        sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes, from_cloud=from_cloud)
 
     def hash_of(file: FileRecord) -> str:
         """The sha256 of the file's content, or '' if it cannot be read (the run will say why)."""
         if on_progress:
             on_progress(len(walk.files))
         try:
-            with opened_in_slices(Path(source.root), file.stat.path) as data:
+            with opened_in_slices(Path(source.root), file.stat.path, from_cloud=from_cloud) as data:
                 return slices.hash_of(data)
         except (ExtractError, OSError):
             return ""
@@ -147,11 +151,17 @@ def make_plan(
 def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bool) -> Plan:
     source, walk, sides = seen.source, seen.walk, seen.sides
     read, touched = _compare(seen, force=force)
-    moved, gone = _moved(seen, read) if sides.known else ([], [])
+    in_cloud = [seen.record(stat) for stat in sides.absent if _is_new(sides.known.get(stat.path))]
+    moved, gone = _moved(seen, read, in_cloud) if sides.known else ([], [])
+    placed = {move.file.stat.path for move in moved}
+    in_cloud = [file for file in in_cloud if file.stat.path not in placed]
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
+    waiting = [sides.known[stat.path] for stat in sides.absent if not _is_new(sides.known.get(stat.path))]
     skipped = sides.still_skipped + sum(move.known.state == "skipped" for move in touched)
-    left_alone = {"unchanged": len(sides.files) - len(sides.unsettled) + len(touched) - skipped}
+    skipped += sum(known.state == "skipped" for known in waiting)
+    settled = len(sides.files) - len(sides.unsettled) - len(sides.absent) + len(waiting)
+    left_alone = {"unchanged": settled + len(touched) - skipped}
     if skipped:
         left_alone["still_skipped"] = skipped
     return Plan(
@@ -160,12 +170,18 @@ def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bo
         moved,
         touched,
         gone,
+        in_cloud,
         excluded=sides.excluded & {known.stat.path for known in gone},
         left_alone=left_alone,
         is_partial=bool(walk.vanished),
         warnings=_warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else (),
         pictures=sides.pictures,
     )
+
+
+def _is_new(known: KnownFile | None) -> bool:
+    """Whether nothing is known of a file, or only its name from a run that was interrupted."""
+    return known is None or (known.extractor == NAMED and known.state == "indexed")
 
 
 def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord]], list[Move]]:
@@ -180,7 +196,9 @@ def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord
         if known is None or known.extractor == NAMED:
             read["added"].append(file)
         elif force or known.state == "failed" or not known.is_current or stat.path in sides.with_new_picture:
-            is_same = known.stat == stat or (known.file_hash != "" and hash_of(file) == known.file_hash)
+            is_same = _same(known.stat) == _same(stat) or (
+                known.file_hash != "" and hash_of(file) == known.file_hash
+            )
             read["reread" if is_same else "changed"].append(file)
         elif known.file_hash and hash_of(file) == known.file_hash:
             touched.append(Move(known, file))
@@ -211,6 +229,7 @@ class _Sides(NamedTuple):
 
     files: list[FileStat]
     unsettled: list[FileStat]  #: Files that may have changed.
+    absent: list[FileStat]  #: Files that may have changed and are only in a cloud.
     still_skipped: int  #: How many of the others were skipped.
     known: dict[bytes, KnownFile]  #: Documents by path; empty where nothing can have changed.
     beside: list[FileStat]  #: Files that a missing document may have become.
@@ -242,19 +261,23 @@ def _sides(
     *,
     force: bool,
     max_bytes: int,
+    from_cloud: bool,
 ) -> _Sides:
     excluded = excluded_below(db, source.root).keys()
     left_out = excluded | _indexed_elsewhere(db, source)
-    pictures = EmbeddedPictures(source, walk.files, excluded)
+    pictures = EmbeddedPictures(source, walk.files, excluded, walk.online_only)
     stale = pictures.changed(db)
     only = None if only is None else only | stale
     files = _chosen(walk.files, left_out, only)
     unsettled, skipped = (files, 0) if force else _unsettled(db, source, files, stale, max_bytes)
+    online_only = walk.stubs if from_cloud else walk.online_only
+    absent = [file for file in unsettled if file.path in online_only]
+    unsettled = [file for file in unsettled if file.path not in online_only] if absent else unsettled
     (count,) = db.execute(
         f"SELECT count(*) FROM documents WHERE source_id = ? AND {IS_FILE}", (source.id,)
     ).fetchone()
-    known = _known(db, source.id) if unsettled or len(files) < count else {}
-    sides = _Sides(files, unsettled, skipped, known, [], excluded, count, stale, pictures)
+    known = _known(db, source.id) if unsettled or absent or len(files) < count else {}
+    sides = _Sides(files, unsettled, absent, skipped, known, [], excluded, count, stale, pictures)
     return sides if only is None else _narrowed(sides, walk, left_out, only)
 
 
@@ -270,9 +293,9 @@ def _unsettled(
     """Return the files that may have changed, then the number of unchanged files that were skipped before.
     Notes in ``stale``, whose embedded pictures changed, count as changed."""
     indexed = _settled(db, source.id, "indexed", max_bytes)
-    not_indexed = [file for file in files if file not in indexed]
+    not_indexed = [file for file in files if _same(file) not in indexed]
     skipped = _settled(db, source.id, "skipped", max_bytes) if not_indexed else set()
-    unsettled = [file for file in not_indexed if file not in skipped]
+    unsettled = [file for file in not_indexed if _same(file) not in skipped]
     count = len(not_indexed) - len(unsettled)
     if again := stale - {file.path for file in unsettled}:
         unsettled += [file for file in files if file.path in again]
@@ -334,21 +357,27 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, KnownFile]:
 def _settled(
     db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
 ) -> set[tuple[Any, ...]]:
-    """The stats of files in ``state`` that need not be looked at again: they were not brand-new when they
+    """The `_same` of files in ``state`` that need not be looked at again: they were not brand-new when they
     were read, or are too large to read."""
     current, numbers = current_sql()
     cursor = db.cursor()
-    cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
+    cursor.row_factory = None  # plain tuples
     return set(
         cursor.execute(
-            "SELECT path, size, mtime_ns, ctime_ns, inode FROM documents WHERE source_id = ? AND state = ?"
+            "SELECT path, size, mtime_ns, inode FROM documents WHERE source_id = ? AND state = ?"
             f" AND {IS_FILE}"
-            " AND max(mtime_ns, ctime_ns) < scanned_ns - ?"
+            " AND mtime_ns < scanned_ns - ?"
             f" AND {current}"
             " AND (file_hash <> '' OR state <> 'skipped' OR size > ?)",
             (source_id, state, _FRESH_NS, *numbers, max_bytes),
         )
     )
+
+
+def _same(file: FileStat) -> tuple[bytes, int, int, int]:
+    """What is equal while a file has the same content. The time of its last change of any kind is not: what
+    moves a file to a cloud or back changes it, too."""
+    return file[0], file[1], file[2], file[4]
 
 
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
@@ -368,16 +397,20 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Move], list[KnownFile]]:
+def _moved(
+    seen: _Seen, read: dict[Outcome, list[FileRecord]], in_cloud: Sequence[FileRecord]
+) -> tuple[list[Move], list[KnownFile]]:
     """Return the moves, then the documents whose file is gone or excluded for good. Moved files are removed
-    from ``read``, unless they must be read by a newer extractor."""
+    from ``read``, unless they must be read by a newer extractor, for which those ``in_cloud`` wait."""
     gone = _gone(seen)
     new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
     moves = _paired(_candidates(gone, new, seen.hash_of))
+    here, paired = len(moves), {move.known.id for move in moves}
+    moves += _moved_in_cloud([known for known in gone if known.id not in paired], in_cloud)
     new_paths = {move.file.stat.path for move in moves}
     old_paths = {move.known.stat.path for move in moves}
     read["added"] = [file for file in read["added"] if file.stat.path not in new_paths]
-    read["reread"] += [move.file for move in moves if not move.known.is_current]
+    read["reread"] += [move.file for move in moves[:here] if not move.known.is_current]
     return moves, [known for known in gone if known.stat.path not in old_paths]
 
 
@@ -385,12 +418,26 @@ def _gone(seen: _Seen) -> list[KnownFile]:
     """The documents whose file is excluded, or missing from a folder that could be listed."""
     sides = seen.sides
     present = {file.path for file in sides.files}
-    unlisted = [*seen.walk.unreadable, *seen.walk.vanished]
+    unlisted = [*seen.walk.unreadable, *seen.walk.vanished, *seen.walk.stubs]  # a stub may be of a folder
     return [
         known
         for path, known in sides.known.items()
         if path in sides.excluded or not (path in present or _below(path, unlisted))
     ]
+
+
+def _moved_in_cloud(gone: Sequence[KnownFile], in_cloud: Sequence[FileRecord]) -> list[Move]:
+    """Pair files that are only in a cloud with missing documents of the same size, time and type, where there
+    is one of each."""
+    new: defaultdict[tuple[int, int, str], list[FileRecord]] = defaultdict(list)
+    missing: defaultdict[tuple[int, int, str], list[KnownFile]] = defaultdict(list)
+    for file in in_cloud:
+        new[file.stat.size, file.stat.mtime_ns, _type(file)].append(file)
+    for known in gone:
+        if known.state == "indexed" and known.file_hash:
+            missing[known.stat.size, known.stat.mtime_ns, _type(known)].append(known)
+    pairs = [(missing[key], new[key]) for key in new.keys() & missing.keys()]
+    return [Move(known[0], files[0]) for known, files in pairs if len(known) == len(files) == 1]
 
 
 def _candidates(

@@ -38,7 +38,7 @@ from rag_core.extract.chunk import cut
 from rag_core.extract.containers import ContainedPart, holds_parts, parts_of, path_of_part
 from rag_core.extract.filetypes import NAMED, title_of_name
 from rag_core.extract.ocr import RemoteReader, UnlessHidden
-from rag_core.files import display, opened_in_slices, read_bytes
+from rag_core.files import IN_CLOUD, display, opened_in_slices, read_bytes
 from rag_core.files.slices import hash_of
 from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_show, with_pictures
 from rag_core.index.embedding import BATCH, Embedding
@@ -78,6 +78,7 @@ class Limits:
     remote_ocr: RemoteReader | None = None  #: The model on a server that reads pictures.
     #: Folders and the codec of their files that would be guessed.
     encodings: tuple[tuple[Path, str], ...] = ()
+    from_cloud: bool = False  #: Whether files that are only in a cloud are downloaded.
 
     @property
     def reads_pictures(self) -> bool:
@@ -125,7 +126,9 @@ class Reading:
         there."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self.log.say(warning)
-        steps = len(plan.moved) + len(plan.deleted) + sum(map(len, plan.to_read.values()))
+        steps = (
+            len(plan.moved) + len(plan.deleted) + len(plan.in_cloud) + sum(map(len, plan.to_read.values()))
+        )
         self.log.phase("reading", steps)
         self.gave_way = False
         for start in range(0, len(plan.touched), _ROWS_A_WRITE):
@@ -145,9 +148,16 @@ class Reading:
             result = FileResult(known.display, "success", plan.why_gone(known))
             with self._recorded(result) as db:
                 write.remove_document(db, known.id)
+        for file in plan.in_cloud:
+            with self._recorded(FileResult(file.display, "success", "skipped", message=IN_CLOUD)) as db:
+                write.put_unread(db, file, "skipped", IN_CLOUD, extractor_number(PurePosixPath(file.display)))
         if plan.pictures:
             self.pictures[plan.source.id] = plan.pictures
         return self._read_all(plan) and not plan.is_partial
+
+    def _bytes(self, root: Path, path: bytes) -> bytes:
+        """Read a file within the limits of the run. Raises ExtractError."""
+        return read_bytes(root, path, self.limits.max_file_bytes, from_cloud=self.limits.from_cloud)
 
     def _move(self, move: Move) -> None:
         named = move.known.title_from == "file name"
@@ -210,7 +220,7 @@ class Reading:
         self.embedding.tools.priority.yield_to_searches()
         if file.part:
             return self._named_part(root, file, most_pictures)
-        data, path = read_bytes(root, file.stat.path, self.limits.max_file_bytes), PurePosixPath(file.display)
+        data, path = self._bytes(root, file.stat.path), PurePosixPath(file.display)
         codec = self.limits.encoding_of(root, file)
         return hashlib.sha256(data).hexdigest(), self._document(file, data, path, codec, most_pictures)
 
@@ -233,10 +243,10 @@ class Reading:
 
     def _named_part(self, root: Path, file: write.FileRecord, most_pictures: int) -> Extraction:
         """Read the part of a file that ``file`` names."""
-        path = container_name(root, replace(file, part=""))
+        path = container_name(root, replace(file, part=""), from_cloud=self.limits.from_cloud)
         if path is None:
             return _NO_PART
-        with opened_in_slices(root, file.stat.path) as data:
+        with opened_in_slices(root, file.stat.path, from_cloud=self.limits.from_cloud) as data:
             part = self.known_parts.find(data, path, file.part)
             if part is None:
                 return _NO_PART
@@ -263,8 +273,8 @@ class Reading:
         self.embedding.tools.priority.yield_to_searches()
         started = time.monotonic()
         try:
-            if path := container_name(root, file):
-                with opened_in_slices(root, file.stat.path) as data:
+            if path := container_name(root, file, from_cloud=self.limits.from_cloud):
+                with opened_in_slices(root, file.stat.path, from_cloud=self.limits.from_cloud) as data:
                     file = replace(file, file_hash=hash_of(data))
                     container = Container(data, path, self.limits.encoding_of(root, file))
                     result = self._put_parts(root, file, container, outcome, started)
@@ -297,7 +307,7 @@ class Reading:
         found = parts_of(container.data, container.path)
         whole = None
         if not found:
-            data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
+            data = self._bytes(root, file.stat.path)
             whole = self._document(file, data, container.path, container.codec)
         if isinstance(whole, RagError):
             raise whole
@@ -410,7 +420,7 @@ class Reading:
                 if not may_show(db, file.source_id, path):
                     continue
             try:
-                data = read_bytes(root, path, self.limits.max_file_bytes)
+                data = self._bytes(root, path)
                 seen = self._seen(data, PurePosixPath(display(path)), remote, most)
             except ExtractError:  # it is damaged
                 self.look()

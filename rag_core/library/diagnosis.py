@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from rag_core.errors import RagError
 from rag_core.extract import is_current, reader_of
 from rag_core.extract.filetypes import NAMED
-from rag_core.files import display, expanded
+from rag_core.files import IN_CLOUD, display, expanded
 from rag_core.library.freshness import file_state_by_hash
 from rag_core.library.places import (
     FORGOTTEN,
@@ -155,6 +155,8 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
         yield DiagnosisStep("note" if kept else "no", said), say("fix_file")
     elif row["state"] == "skipped" and reason == documents.ALL_TAKEN_OUT:
         yield DiagnosisStep("no", reason), again
+    elif row["state"] == "skipped" and reason == IN_CLOUD:
+        yield DiagnosisStep("no", say("skipped", reason=reason)), say("in_cloud")
     elif row["state"] == "skipped":
         yield DiagnosisStep("no", say("skipped", reason=reason)), say("not_a_document")
     elif row["extractor"] == NAMED:

@@ -12,7 +12,7 @@ from typing import Final
 
 from rag_core.errors import ExtractError, NotText
 from rag_core.files import file_stat, read_bytes, with_sep
-from rag_core.system import for_calls
+from rag_core.system import for_calls, stub_of
 from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
@@ -38,13 +38,16 @@ def file_state(row: sqlite3.Row) -> FileState:
     try:
         status = os.stat(for_calls(with_sep(row["root"]) + row["path"]))  # noqa: PTH116  (bytes)
     except _GONE:
+        if os.path.lexists(stub_of(with_sep(row["root"]) + row["path"])):  # it is in iCloud
+            return _READ[row["state"]]
         return "missing" if _holds_files(row["root"]) else "unknown"
     except OSError:  # such as no permission: the file may be unchanged
         return "unknown"
     if not stat.S_ISREG(status.st_mode):  # such as a folder that has its name
         return "missing"
-    then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
-    return _READ[row["state"]] if file_stat(b"", status)[1:] == then else "changed"
+    then, stat_now = (row["size"], row["mtime_ns"], row["inode"]), file_stat(b"", status)
+    is_same = (stat_now.size, stat_now.mtime_ns, stat_now.inode) == then
+    return _READ[row["state"]] if is_same else "changed"
 
 
 def _holds_files(root: bytes) -> bool:

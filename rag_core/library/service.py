@@ -79,6 +79,7 @@ class Shared:
             known.data_dir / "ocr",
             remote,
             tuple((folder.resolve(), codec) for folder, codec in known.encodings),
+            known.cloud_files == "read",
         )
 
     def prune_pictures(self) -> None:

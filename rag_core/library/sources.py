@@ -177,7 +177,14 @@ class Sources(Service):
     def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
         """Return what a job would do to ``source``, which may be a draft; changes nothing."""
         opened = self._stores.open(viewer, store).store
-        found = plan.make_plan(opened, source, force=force, max_bytes=self._settings.max_file_bytes)
+        known = self._settings
+        found = plan.make_plan(
+            opened,
+            source,
+            force=force,
+            max_bytes=known.max_file_bytes,
+            from_cloud=known.cloud_files == "read",
+        )
         if source.removed:
             return found
         idle = leave_nothing_out(Path(source.root), source.exclude)

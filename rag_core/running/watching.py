@@ -169,7 +169,7 @@ def _request_whole(
         with suppress(RagError):  # its page says why it cannot be read
             plan = library.sources.plan(viewer, folder.store, folder.source)
             read = plan.to_read.get("added") or plan.to_read.get("changed")
-            if read or plan.moved or plan.deleted or (again and plan.to_read.get("reread")):
+            if read or plan.in_cloud or plan.moved or plan.deleted or (again and plan.to_read.get("reread")):
                 library.jobs.request(viewer, folder.store, [folder.source.id])
                 begin(folder.store)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_core.errors import ExtractError, NotText, StoreError
+from rag_core.errors import ExtractError, NotText, OnlyInCloud, StoreError
 from rag_core.files import read_bytes
 from rag_core.reports import Finding, Health, Severity
 from rag_core.store import checksums, privacy, signs, sources
@@ -204,6 +204,8 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
             continue
         try:
             data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], max(row["size"], 0))
+        except OnlyInCloud:
+            continue
         except NotText:  # it is larger now, or no file at all
             yield f"{row['display']}: changed"
         except ExtractError:
@@ -234,4 +236,4 @@ CHECKS: tuple[Check, ...] = (
     Check("vectors", "vector", "with damaged numbers", _vectors),
     Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),
 )
-FILES = Check("files", "file", "changed since it was read; the next run reads it", _files, "note")
+FILES = Check("files", "file", "changed since it was read; `commonplace reindex` reads it", _files, "note")
