@@ -328,6 +328,14 @@ def command(name: str, path: str, options: str) -> str:
     return " ".join(("commonplace", name, *parts))
 
 
+def on_shared_disk(folder: PurePath, service: str) -> str:
+    """Say that a data folder is one that other computers write, too, in two sentences."""
+    return (
+        f"The data folder {str(folder)!r} is on {service}, which other computers may write, too."
+        " Stores can be damaged there."
+    )
+
+
 def take_back(path: str, store: str) -> str:
     """Return the command that ends the exclusion of a file."""
     return command("exclude", path, f"--undo --store {store}")

@@ -34,13 +34,18 @@ yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk
     help="The store to create or add to (default: the folder's name).",
     **options.name_of_store,
 )
-@yes_option
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Index also the whole disk or home folder; keep stores on a network disk or in a cloud's folder.",
+)
 def init(folder: Path, store: str | None, yes: bool) -> None:
     """Create a store and index a folder into it.
 
     Every readable file in FOLDER is indexed. Later, `index` brings the store up to date.
     """
     library = options.library_of_owner()
+    options.require_own_disk(library, anywhere=yes)
     folder = real_folder(folder)
     name = store or library.sources.name_for(OWNER, folder)
     if not yes:

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import click
 
-from rag_core.cli.options import Commands, emit, library_of_owner, setting_option
+from rag_core.cli.options import (
+    Commands,
+    emit,
+    library_of_owner,
+    own_disk_option,
+    require_own_disk,
+    setting_option,
+)
 from rag_core.cli.screen import warn
 from rag_core.errors import NotFound, RagError
 from rag_core.running import background, watching
@@ -42,9 +49,11 @@ def serve_app(port: int, open_browser: bool) -> None:
 @click.command()
 @setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
-def serve(port: int, open_browser: bool) -> None:
+@own_disk_option
+def serve(port: int, open_browser: bool, anywhere: bool) -> None:
     """Start the app on this computer (127.0.0.1 only)."""
     library = library_of_owner()
+    require_own_disk(library, anywhere=anywhere)
     warn(*library.stores.make_declared(OWNER))
     library.close()
     serve_app(port, open_browser)

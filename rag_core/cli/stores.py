@@ -51,11 +51,20 @@ def store() -> None:
     "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
 )
 @click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
+@options.own_disk_option
 def store_create(
-    name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool
+    name: str,
+    embedder: str,
+    metric: Metric,
+    dimension: int | None,
+    backend: str,
+    send_private: bool,
+    anywhere: bool,
 ) -> None:
     """Create an empty store."""
-    info = options.library_of_owner().stores.create(
+    library = options.library_of_owner()
+    options.require_own_disk(library, anywhere=anywhere)
+    info = library.stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend, sends_private=send_private
     )
     next_step = f"commonplace index FOLDER --store {name}"
@@ -110,15 +119,16 @@ def store_export(name: str, file: Path, force: bool) -> None:
 @store.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", default="", metavar="NAME", help="The name of the new store (default: its old name).")
-def store_import(file: Path, name: str) -> None:
+@options.own_disk_option
+def store_import(file: Path, name: str, anywhere: bool) -> None:
     """Create a store from an exported file.
 
     Its folders that are not on this computer are paused.
     """
+    library = options.library_of_owner()
+    options.require_own_disk(library, anywhere=anywhere)
     with ProgressLine() as progress:
-        info = options.library_of_owner().stores.import_file(
-            OWNER, file, name, lambda now: progress.say(now.said)
-        )
+        info = library.stores.import_file(OWNER, file, name, lambda now: progress.say(now.said))
     said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
     options.emit({**answers.Store.of(info).model_dump(), "notices": info.notices}, "\n".join(said))
 

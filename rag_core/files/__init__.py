@@ -18,6 +18,7 @@ from rag_core.files.paths import (
     with_sep,
 )
 from rag_core.files.rules import why_skipped
+from rag_core.files.shared_disks import shared_by
 from rag_core.files.walk import FileStat, Preview, Walk, file_stat, preview, scan
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "read_bytes",
     "real_folder",
     "scan",
+    "shared_by",
     "split_glob",
     "validate_globs",
     "why_skipped",

@@ -6,7 +6,7 @@ import difflib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -147,7 +147,8 @@ class StoreFiles:
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[dict[str, Opened], list[StoreError]]:
         """Open the named stores (none: all). Return those that can be read, by name, and the errors of the
-        others. Raises NotFound for an unknown name, StoreError if no store can be read."""
+        others. Of files that are copies of one store only one is taken. Raises NotFound for an unknown name,
+        StoreError if no store can be read."""
         opened: dict[str, Opened] = {}
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):
@@ -160,7 +161,16 @@ class StoreFiles:
                 failed.append(error)
         if failed and not opened:
             raise failed[0]
-        return opened, failed
+        return {name: opened[name] for name in opened if name not in _copies(opened)}, failed
+
+    def copies(self, viewer: Viewer) -> dict[str, str]:
+        """Return the stores whose file is a copy of another one's, such as one that a cloud made of a
+        conflict: the name of each, and that of the store that is searched in its place."""
+        opened: dict[str, Opened] = {}
+        for name in self.names(viewer):
+            with suppress(StoreError, NotFound):
+                opened[name] = self.open(viewer, name)
+        return _copies(opened)
 
     def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
         """Delete a store's files, also damaged ones, and its grants unless ``keep_grants``. Raises NotFound,
@@ -215,6 +225,18 @@ class StoreFiles:
             for remote in self._remotes.values():
                 remote.close()
             self._remotes.clear()
+
+
+def _copies(opened: Mapping[str, Opened]) -> dict[str, str]:
+    """Return the copies among ``opened`` as `StoreFiles.copies` does. A cloud adds something to the name of
+    the file that it does not keep, so the shortest name is taken for the store's own."""
+    own: dict[str, str] = {}
+    copies: dict[str, str] = {}
+    for name in sorted(opened, key=lambda each: (len(each), each)):
+        first = own.setdefault(opened[name].store.id, name)
+        if first != name:
+            copies[name] = first
+    return copies
 
 
 def _is_store(entry: os.DirEntry[str]) -> bool:

@@ -20,7 +20,7 @@ from rag_core.extensions import Extension
 from rag_core.extract import Worker
 from rag_core.extract.chunkers import installed_chunkers
 from rag_core.extract.filetypes import added_type, packages
-from rag_core.files import current_folder, expanded
+from rag_core.files import current_folder, expanded, shared_by
 from rag_core.index.repair import repair
 from rag_core.library import diagnosis
 from rag_core.library.placement import compare_index
@@ -34,12 +34,18 @@ from rag_core.reports import VECTOR_INDEX, Diagnosis, DiagnosisStep, Health, Rep
 from rag_core.store.health import check
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors.foreign import package_backend
-from rag_core.wording import plural, size
+from rag_core.wording import on_shared_disk, plural, size
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _LITTLE_SPACE = 1_000_000_000  # bytes
+
+
+_COPY = (
+    "Store {copy!r} is a copy of the file of store {name!r}, perhaps one that a cloud made of a conflict."
+    " Searches leave it out. Delete the one that you do not need: `commonplace store delete {copy}`."
+)
 
 
 class Upkeep(Service):
@@ -141,6 +147,8 @@ class Upkeep(Service):
             names = self._stores.names(viewer)
         except StoreError as error:
             return [*steps, DiagnosisStep("no", str(error))]
+        for copy, name in self._stores.copies(viewer).items():
+            steps.append(DiagnosisStep("no", _COPY.format(copy=copy, name=name)))
         steps += [DiagnosisStep("no", lost)] if (lost := self._all.lost_default(viewer)) else []
         for name in names:
             steps += _store(name, partial(self._shared.info, viewer, name))
@@ -162,6 +170,8 @@ def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Di
                 "no", f"The data folder {str(data_dir)!r} cannot be written. Check its permissions."
             )
         )
+    if service := shared_by(data_dir):
+        steps.append(DiagnosisStep("note", on_shared_disk(data_dir, service)))
     try:
         steps.append(DiagnosisStep("ok", f"The built-in model is ready: {open_model().identity}."))
     except RagError as error:

@@ -1,0 +1,74 @@
+"""Folders that other computers write, too: those that a cloud synchronizes, and network disks. SQLite loses
+data there: such disks do not lock files for all, and copy a store and its log at different moments.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_CLOUDS = {
+    "onedrive": "OneDrive",
+    "icloud drive": "iCloud Drive",
+    "iclouddrive": "iCloud Drive",
+    "mobile documents": "iCloud Drive",
+    "cloudstorage": "a cloud",
+    "dropbox": "Dropbox",
+    "google drive": "Google Drive",
+    "googledrive": "Google Drive",
+    "my drive": "Google Drive",
+}
+"""The service by the name of its folder, in lower case; a suffix such as `` - Company`` may follow."""
+_MARKS = {
+    ".stfolder": "Syncthing",
+    ".dropbox": "Dropbox",
+    ".nextcloudsync.log": "Nextcloud",
+    ".owncloudsync.log": "ownCloud",
+}
+"""The service by a file or folder that it puts into each folder that it synchronizes."""
+_NETWORK = frozenset("nfs nfs4 cifs smbfs smb3 afpfs webdav davfs fuse.sshfs fuse.rclone fuse.davfs".split())
+_MOUNTS = Path("/proc/mounts")
+_DRIVE_REMOTE = 4  # of GetDriveTypeW
+
+
+def shared_by(folder: Path) -> str:
+    """Return what shares a folder with other computers, such as ``OneDrive``; '' if nothing does. The folder
+    need not exist."""
+    whole = Path(os.path.realpath(folder))
+    ways = [whole, *whole.parents]
+    for name in [way.name.casefold() for way in ways]:
+        for cloud, service in _CLOUDS.items():
+            if name == cloud or name.startswith((f"{cloud} - ", f"{cloud} (", f"{cloud}-")):
+                return service
+    for variable in ("OneDrive", "OneDriveConsumer", "OneDriveCommercial"):
+        if (root := os.environ.get(variable)) and whole.is_relative_to(root):
+            return "OneDrive"
+    for way in ways:
+        for mark, service in _MARKS.items():
+            if os.path.lexists(way / mark):
+                return service
+    return "a network disk" if _is_on_network(whole) else ""
+
+
+def _is_on_network(folder: Path) -> bool:
+    if sys.platform == "win32":
+        windll: Any = ctypes.windll
+        return (
+            folder.drive.startswith("\\\\") or windll.kernel32.GetDriveTypeW(folder.anchor) == _DRIVE_REMOTE
+        )
+    inside = [(mount, kind) for mount, kind in _mounts() if folder.is_relative_to(mount)]
+    _, kind = max(inside, key=lambda mount: len(mount[0]), default=("", ""))
+    return kind in _NETWORK
+
+
+def _mounts() -> Iterator[tuple[str, str]]:
+    """Yield (folder, type of file system) of what is mounted, where the system lists it."""
+    with suppress(OSError):
+        for line in _MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
+            _, folder, kind, *_ = line.split(" ")
+            yield folder.encode().decode("unicode_escape"), kind

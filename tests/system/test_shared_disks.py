@@ -1,0 +1,90 @@
+"""Stores are kept on a disk of this computer alone, and a copy of one that a cloud made is found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rag_core.files import shared_by, shared_disks
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
+from tests.support.command import Run
+from tests.support.configured import configure
+from tests.support.stored import file_of
+
+
+@pytest.mark.parametrize(
+    ("folder", "service"),
+    [
+        ("OneDrive/data", "OneDrive"),
+        ("OneDrive - Example Ltd/data", "OneDrive"),
+        ("Library/Mobile Documents/com~apple~CloudDocs/data", "iCloud Drive"),
+        ("Library/CloudStorage/Dropbox/data", "Dropbox"),
+        ("Dropbox (Personal)/data", "Dropbox"),
+        ("Google Drive/data", "Google Drive"),
+        ("data", ""),
+        ("dropboxes/onedriver", ""),
+    ],
+)
+def test_the_folder_of_a_cloud_is_known_by_its_name(tmp_path: Path, folder: str, service: str) -> None:
+    assert shared_by(tmp_path / folder) == service
+
+
+def test_a_folder_that_syncthing_synchronizes_is_known_by_its_mark(tmp_path: Path) -> None:
+    (tmp_path / "synced" / ".stfolder").mkdir(parents=True)
+    assert shared_by(tmp_path / "synced" / "below" / "data") == "Syncthing"
+    assert shared_by(tmp_path / "beside") == ""
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "smbfs", "fuse.sshfs", "ext4"])
+def test_a_network_disk_is_known_by_its_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nnas:/home {tmp_path}/my\\040disk {kind} rw 0 0\n")
+    monkeypatch.setattr(shared_disks, "_MOUNTS", mounts)
+    assert shared_by(tmp_path / "my disk" / "data") == ("" if kind == "ext4" else "a network disk")
+    assert shared_by(tmp_path / "data") == ""
+
+
+@pytest.mark.parametrize("command", [("init", "NOTES"), ("store", "create", "s"), ("serve", "--port", "1")])
+def test_a_first_store_on_a_shared_disk_is_refused_with_the_reason(
+    run: Run, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
+    refused = run(*(str(notes) if word == "NOTES" else word for word in command))
+    assert refused.status == 2
+    assert "is on OneDrive, which other computers may write, too." in refused.err
+    assert "Or add --yes." in refused.err
+    assert not list((tmp_path / "OneDrive").rglob("*.db"))
+
+
+def test_who_says_yes_is_asked_no_more_and_doctor_names_the_disk(
+    run: Run, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
+    configure(tmp_path / "OneDrive" / "knowledge", "embedder: hashing\n")
+    (notes / "tea.md").write_text("About green tea.\n")
+    assert run("init", notes, "--yes").status == 0
+    assert run("store", "create", "other").status == 0
+    assert "is on OneDrive" in run("doctor").out
+
+
+def test_a_copy_that_a_cloud_made_of_a_store_gives_no_hit_twice(library: Library, notes: Path) -> None:
+    (notes / "tea.md").write_text("About green tea.\n")
+    index(library, "s", notes)
+    library.close()
+    shutil.copy(file_of(library), file_of(library).with_name("s-DESKTOP-AB12.db"))
+    assert library.stores.names(OWNER) == ["s", "s-DESKTOP-AB12"]
+    assert [(hit.store, hit.document.path) for hit in library.search(OWNER, "green tea").hits] == [
+        ("s", "tea.md")
+    ]
+    [said] = [step for step in library.upkeep.doctor(OWNER) if "is a copy of" in step.sentence]
+    assert said.state == "no"
+    assert "'s-DESKTOP-AB12' is a copy of the file of store 's'" in said.sentence
+    named = library.search(OWNER, "green tea", stores=["s-DESKTOP-AB12"])
+    assert [hit.store for hit in named.hits] == ["s-DESKTOP-AB12"]
