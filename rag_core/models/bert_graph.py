@@ -19,6 +19,8 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.models import onnx_writer
+from rag_core.models.onnx_writer import Attribute, Message, TensorProto
 from rag_core.models.packed import BLOCK, PackedWeights
 
 # The configurations of both models: num_attention_heads, layer_norm_eps.
@@ -58,8 +60,6 @@ def read_weights(path: Path) -> Weights:
 def write_graph(path: Path, weights: Weights, kind: ModelKind, name: str) -> None:
     """Write the model called ``name``, ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, hidden),
     and its large weights into a file next to it."""
-    from onnx import TensorProto, helper
-
     data_file = path.with_name(f"{path.name}_data")
     with data_file.open("wb") as beside:
         network = _Network(weights, kind, beside)
@@ -71,12 +71,11 @@ def write_graph(path: Path, weights: Weights, kind: ModelKind, name: str) -> Non
             layer += 1
     mean = network.add("ReduceMean", x, axes=[0], keepdims=1)
     network.add("LpNormalization", mean, outputs=["embedding"], axis=1, p=2)
-    inputs = [helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
-    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, network.width])]
-    graph = helper.make_graph(network.nodes, name, inputs, outputs, network.constants)
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-    path.write_bytes(model.SerializeToString())
+    inputs = [onnx_writer.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
+    outputs = [onnx_writer.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, network.width])]
+    graph = onnx_writer.make_graph(network.nodes, name, inputs, outputs, network.constants)
+    opsets = [onnx_writer.make_opsetid("", OPSET), onnx_writer.make_opsetid(CONTRIB, 1)]
+    path.write_bytes(onnx_writer.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION))
 
 
 def quantise(matrix: _Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
@@ -95,49 +94,36 @@ class _Network:
         self._weights = weights
         self._kind = kind
         self._beside = beside
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[Message] = []
+        self.constants: list[Message] = []
         self.width = len(weights["embeddings.LayerNorm.bias"])
 
     def constant(self, value: _Array | np.generic) -> str:
-        from onnx import helper
-
         array = np.ascontiguousarray(value)
-        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-        return self._tensor(kind, value.shape, array.tobytes())
+        return self._tensor(onnx_writer.type_of(array), value.shape, array.tobytes())
 
-    def _tensor(self, kind: int, shape: tuple[int, ...], data: bytes) -> str:
-        from onnx import TensorProto
-
+    def _tensor(self, kind: TensorProto, shape: tuple[int, ...], data: bytes) -> str:
         name = f"constant_{len(self.constants)}"
-        tensor = TensorProto(name=name, data_type=kind, dims=shape)
         if len(data) < _BESIDE:
-            tensor.raw_data = data
-        else:
-            self._beside.write(b"\0" * (-self._beside.tell() % _BESIDE))
-            place = {
-                "location": Path(self._beside.name).name,
-                "offset": self._beside.tell(),
-                "length": len(data),
-            }
-            for key, value in place.items():
-                tensor.external_data.add(key=key, value=str(value))
-            tensor.data_location = TensorProto.EXTERNAL
-            self._beside.write(data)
-        self.constants.append(tensor)
+            self.constants.append(onnx_writer.make_tensor(kind, shape, name, data))
+            return name
+        self._beside.write(b"\0" * (-self._beside.tell() % _BESIDE))
+        place = Path(self._beside.name).name, self._beside.tell(), len(data)
+        self.constants.append(onnx_writer.make_external_tensor(kind, shape, name, *place))
+        self._beside.write(data)
         return name
 
     def integers(self, *values: int) -> str:
         return self.constant(np.array(values, np.int64))
 
-    def add(self, operator: str, *inputs: str, outputs: list[str] | None = None, **attributes: Any) -> str:
+    def add(
+        self, operator: str, *inputs: str, outputs: list[str] | None = None, **attributes: Attribute
+    ) -> str:
         """Append a node and return its first output. ``operator`` may name its domain: DOMAIN/NAME."""
-        from onnx import helper
-
         name = f"{operator}_{len(self.nodes)}"
         outputs = outputs or [name]
         domain, _, operator = operator.rpartition("/")
-        self.nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
+        self.nodes.append(onnx_writer.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
         return outputs[0]
 
     def embeddings(self, ids: str) -> str:
@@ -153,8 +139,6 @@ class _Network:
 
     def _words(self, flat: str) -> str:
         """Look up the row of each word. A packed table stays in its four bits."""
-        from onnx import TensorProto
-
         name = "embeddings.word_embeddings.weight"
         if isinstance(self._weights, PackedWeights):
             weights, steps = self._weights.blocks(name)
@@ -170,8 +154,6 @@ class _Network:
 
     def _four_bits(self, values: npt.NDArray[np.int8]) -> str:
         """Add integers from -8 to 7; in ONNX even places are low."""
-        from onnx import TensorProto
-
         packed = (values[:, 0::2] & 15) | (values[:, 1::2] << 4)
         return self._tensor(TensorProto.INT4, values.shape, packed.tobytes())
 
