@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import click
 
-from rag_core.cli import app
+from rag_core.cli import COMMANDS, app
 from rag_core.config import Settings
 
 PAGE = Path(__file__).resolve().parent / "cli.md"
@@ -33,8 +33,10 @@ def _commands(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
     )
     yield name, command.get_help(context)
     if isinstance(command, click.Group):
-        for word in command.commands:
-            yield from _commands(command.commands[word], f"{name} {word}")
+        for word in COMMANDS if command is app else command.commands:
+            below = command.get_command(context, word)
+            assert below is not None  # noqa: S101 - the group names it
+            yield from _commands(below, f"{name} {word}")
 
 
 if __name__ == "__main__":

@@ -95,6 +95,9 @@ class Segment:
     levels: tuple[int, ...] = ()  #: The levels of Markdown headings in ``heading_path``; () in other files.
 
 
+KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
+"""The keys of front matter that are no other properties."""
+
 DESCRIPTION: Final = "What the picture shows, by a model"
 """The heading of a description of a picture: it stands in no file, so it is never quoted."""
 

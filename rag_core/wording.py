@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from rag_core import system
-from rag_core.replies import Reference
-from rag_core.reports import Diagnosis, LanguageAdvice, Privacy, SavedSearch
 from rag_core.types import (
     Answer,
     Document,
@@ -22,6 +21,10 @@ from rag_core.types import (
     Source,
     StoreInfo,
 )
+
+if TYPE_CHECKING:
+    from rag_core.replies import Reference
+    from rag_core.reports import Diagnosis, LanguageAdvice, Privacy, SavedSearch
 
 EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
 EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml

@@ -7,14 +7,12 @@ import io
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError, to_json
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
-from rag_core.api import answers
-from rag_core.hits import SEEN
-from rag_core.types import Answer, Hit, Viewer
+    from rag_core.types import Answer, Hit, Viewer
 
 _CSV_COLUMNS = (
     "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
@@ -24,7 +22,7 @@ _CSV_COLUMNS = (
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-JsonValue = BaseModel | Mapping[str, Any]
+JsonValue: TypeAlias = "BaseModel | Mapping[str, Any]"
 
 
 def plain(text: str) -> str:
@@ -34,6 +32,9 @@ def plain(text: str) -> str:
 
 def json_text(value: JsonValue, indent: int | None = None) -> str:
     """Return ``value`` as JSON text, with control characters escaped."""
+    from pydantic import BaseModel  # only now: they are slow to import
+    from pydantic_core import PydanticSerializationError, to_json
+
     try:
         text = to_json(value, indent=indent).decode()
     except PydanticSerializationError:  # a lone surrogate, as in the name of a folder that is not UTF-8
@@ -59,6 +60,9 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
     ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
     spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``.
     """
+    from rag_core.api import answers
+    from rag_core.hits import SEEN
+
     columns = [*dict.fromkeys((*_CSV_COLUMNS, *SEEN))] + ["absolute_path"] * viewer.is_owner
     file = io.StringIO()
     # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.

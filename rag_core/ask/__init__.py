@@ -4,9 +4,16 @@ Notes and models are both untrusted. A note is data to the model; what the model
 passages word for word, and shown as text.
 """
 
-from rag_core.ask.checking import Checker
-from rag_core.ask.passages import budget, numbered
-from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, beginning, conversation, leans_back, messages
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_core.lazy import lazily
+
+if TYPE_CHECKING:
+    from rag_core.ask.checking import Checker
+    from rag_core.ask.passages import budget, numbered
+    from rag_core.ask.prompt import RULES, SYSTEM_PROMPT, beginning, conversation, leans_back, messages
 
 __all__ = [
     "RULES",
@@ -19,3 +26,11 @@ __all__ = [
     "messages",
     "numbered",
 ]
+
+_HOMES = {
+    "checking": "Checker",
+    "passages": "budget numbered",
+    "prompt": "RULES SYSTEM_PROMPT beginning conversation leans_back messages",
+}
+
+__getattr__ = lazily(__name__, _HOMES)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rag_core.extract.chunk import estimate_tokens
 from rag_core.replies import Reference
+from rag_core.text.tokens import estimate_tokens
 from rag_core.types import Hit, Neighbour
 
 _MAX_AROUND = 20

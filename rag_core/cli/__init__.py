@@ -15,55 +15,53 @@ from typing import NoReturn
 import click
 
 from rag_core import __version__
-from rag_core.api.encoding import plain
-from rag_core.cli import (
-    asking,
-    connections,
-    documents,
-    evaluating,
-    indexing,
-    opening,
-    runs,
-    saved,
-    serving,
-    sharing,
-    sources,
-    stores,
-    upkeep,
-)
-from rag_core.cli.options import ByKey, Commands, print_json
+from rag_core.cli.commands import ByKey, LazyCommands
 from rag_core.errors import InvalidInput, RagError
 
 _BY_KEY, _NO_READER = 130, 141
 """Exit statuses of a program that SIGINT or SIGPIPE ended."""
 
+COMMANDS = {
+    "init": "indexing.init",
+    "index": "indexing.index",
+    "query": "searching.query",
+    "ask": "asking.ask",
+    "saved": "saved.saved",
+    "eval": "evaluating.evaluate",
+    "list": "documents.list_documents",
+    "show": "documents.show",
+    "similar": "documents.similar",
+    "exclude": "documents.exclude",
+    "reindex": "documents.reindex",
+    "store": "stores.store",
+    "source": "sources.source",
+    "jobs": "runs.jobs",
+    "status": "stores.status",
+    "token": "sharing.token",
+    "share": "sharing.share",
+    "serve": "serving.serve",
+    "open": "opening.open_app",
+    "watch": "serving.watch",
+    "mcp": "serving.mcp",
+    "model": "serving.model",
+    "connections": "connections.connections",
+    "doctor": "upkeep.doctor",
+    "verify": "upkeep.verify",
+    "repair": "upkeep.repair",
+    "config": "upkeep.config",
+    "completion": "upkeep.completion",
+}
+"""The name of each command: its module here, and its function there. It is imported when it is called."""
 
-@click.group(cls=Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+class _App(LazyCommands):
+    homes = COMMANDS
+
+
+@click.group(cls=_App, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="commonplace")
 def app() -> None:
     """Search your own notes, code and documents, by words and by meaning."""
-
-
-for command in (
-    indexing.init, indexing.index, asking.query, asking.ask, saved.saved,
-    evaluating.evaluate,
-    documents.list_documents, documents.show, documents.similar, documents.exclude, documents.reindex,
-    stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,
-    serving.serve, opening.open_app, serving.watch, serving.mcp, serving.model, connections.connections,
-    upkeep.doctor, upkeep.verify, upkeep.repair, upkeep.config, upkeep.completion,
-):  # fmt: skip
-    app.add_command(command)
-
-
-def _list_whole_sentences(group: click.Group) -> None:
-    """Show the whole first sentence of each command in the list of a group, which click would cut."""
-    for each in group.commands.values():
-        each.short_help = each.short_help or (each.help or "").partition("\n\n")[0].replace("\n", " ")
-        if isinstance(each, click.Group):
-            _list_whole_sentences(each)
-
-
-_list_whole_sentences(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -94,8 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(error: RagError, words: Sequence[str], status: int) -> NoReturn:
+    from rag_core.api.encoding import json_bytes, plain
+
     if "--json" in words:
-        print_json(error.as_dict())
+        click.echo(json_bytes(error.as_dict()), nl=False)
     else:
         click.echo(f"Error: {plain(error.message)}\n{plain(error.suggestion)}".rstrip(), err=True)
     sys.exit(status)

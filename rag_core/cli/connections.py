@@ -8,7 +8,8 @@ from dataclasses import asdict
 import click
 
 from rag_core.api import reports
-from rag_core.cli.options import ByKey, Commands, emit, json_option, library_of_owner, setting_option
+from rag_core.cli.commands import ByKey, Commands, json_option
+from rag_core.cli.options import emit, library_of_owner, setting_option
 from rag_core.cli.screen import ProgressLine, line, table
 from rag_core.reports import Connection
 from rag_core.types import OWNER

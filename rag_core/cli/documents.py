@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from rag_core.api import answers
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.terminal import print_document, show_documents, show_similar
 from rag_core.files import current_folder
@@ -30,10 +30,10 @@ def _of_file(act: Callable[..., None]) -> click.Command:
         store = options.store_of_file(library, store, path)
         act(library, store, library.files.path_of(OWNER, store, path, current_folder()), **given)
 
-    return click.command(cls=options.Answering)(path_argument(options.store_of_file_option(command)))
+    return click.command(cls=commands.Answering)(path_argument(options.store_of_file_option(command)))
 
 
-@click.command("list", cls=options.Answering)
+@click.command("list", cls=commands.Answering)
 @options.store_option
 @click.option(
     "--state",
@@ -49,7 +49,7 @@ def list_documents(store: str, states: tuple[str, ...]) -> None:
     options.emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @path_argument
 @options.store_of_file_option
 def show(path: str, store: str | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rag_core.api import reports
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.documents import path_argument
 from rag_core.cli.terminal import show_evaluation
 from rag_core.files import current_folder
@@ -16,7 +16,7 @@ from rag_core.types import OWNER, Mode
 _file_type = click.Path(path_type=Path, dir_okay=False)
 
 
-class _Evaluations(options.Commands):
+class _Evaluations(commands.Commands):
     """A group that runs `run` if no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

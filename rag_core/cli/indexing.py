@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from rag_core.api import reports
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import line, warn
 from rag_core.cli.terminal import show_plans
@@ -26,7 +26,7 @@ _ALL = ("**/*",)
 yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--store",
@@ -77,7 +77,7 @@ def _refuse_if_huge(
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.store_option
 @click.option(

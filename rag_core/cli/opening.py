@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 
 import click
 
-from rag_core.cli.options import Answering, emit, settings_of_owner
+from rag_core.cli.commands import Answering
+from rag_core.cli.options import emit, settings_of_owner
 from rag_core.config.keys import PORT_FILE
 from rag_core.errors import RagError
 

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rag_core.api.encoding import JsonValue, json_bytes, plain
+from rag_core.cli.commands import wants_json
 from rag_core.cli.screen import warn
 from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
@@ -20,8 +21,6 @@ from rag_core.wording import on_shared_disk
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
-
-_AS_JSON = "commonplace.as_json"
 
 
 def _settings(ctx: click.Context) -> Settings:
@@ -62,15 +61,6 @@ def store_names(ctx: click.Context) -> list[str]:
     """Return the names of all stores."""
     with closing(Library.open(_settings(ctx))) as library:
         return library.stores.names(OWNER)
-
-
-class ByKey(RagError):
-    """The error when the owner stops the command with Ctrl-C."""
-
-
-def wants_json() -> bool:
-    """Whether this command was given --json."""
-    return bool(click.get_current_context().meta[_AS_JSON])
 
 
 def emit(value: JsonValue, show: Callable[[], None] | str) -> None:
@@ -123,59 +113,6 @@ class SettingOption(click.Option):
 def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[Any], Any]:
     """Return a ``click.option`` whose default is a setting."""
     return click.option(*names, cls=SettingOption, setting=setting, show_default=True, **attributes)
-
-
-json_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    expose_value=False,
-    help="Print JSON for programs.",
-    callback=lambda ctx, _, value: ctx.meta.update({_AS_JSON: value}),
-)
-
-
-class Answering(click.Command):
-    """A command that has the option --json."""
-
-    def __init__(self, name: str | None, **attributes: Any) -> None:
-        super().__init__(name, **attributes)
-        json_option(self)
-
-
-_SYNONYMS = {
-    "add": "init",
-    "check": "verify",
-    "create": "store create",
-    "delete": "store delete",
-    "export": "store export",
-    "files": "list",
-    "find": "query",
-    "folders": "source list",
-    "import": "store import",
-    "install": "model install",
-    "ls": "list",
-    "search": "query",
-    "sources": "source list",
-    "start": "serve",
-    "stores": "store list",
-}
-"""What a newcomer may type → the command."""
-
-
-class Commands(click.Group):
-    """A group whose commands have the option --json."""
-
-    command_class = Answering
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called. Raises UsageError, which suggests a command for a synonym."""
-        meant = _SYNONYMS.get(args[0]) if args and not (ctx.parent or ctx.resilient_parsing) else None
-        if meant:
-            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {meant!r}?", ctx)
-        return super().resolve_command(ctx, args)
 
 
 def _complete_stores(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import click
 
 from rag_core.api import answers
-from rag_core.cli.options import Answering, ByKey, emit, library_of_owner, store_option, wants_json
+from rag_core.cli.commands import Answering, ByKey, wants_json
+from rag_core.cli.options import emit, library_of_owner, store_option
 from rag_core.cli.screen import ProgressLine
 from rag_core.cli.terminal import progress_line, show_job, show_jobs
 from rag_core.errors import StoreBusy

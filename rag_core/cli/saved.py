@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from rag_core.api import reports
-from rag_core.cli import options
-from rag_core.cli.asking import filter_option, min_score_option, sort_option
+from rag_core.cli import commands, options
 from rag_core.cli.screen import table
+from rag_core.cli.searching import filter_option, min_score_option, sort_option
 from rag_core.errors import NotFound
 from rag_core.types import OWNER
 from rag_core.wording import asked_by, moment, new_hits
 
 
-@click.group(cls=options.Commands, no_args_is_help=False)
+@click.group(cls=commands.Commands, no_args_is_help=False)
 def saved() -> None:
     """Save searches under a name.
 

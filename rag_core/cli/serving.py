@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
+from rag_core.cli.commands import Commands
 from rag_core.cli.options import (
-    Commands,
     emit,
     library_of_owner,
     own_disk_option,

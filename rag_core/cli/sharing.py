@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from rag_core.api import reports
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.screen import line, table, warn
 from rag_core.library import Library
 from rag_core.reports import Person
@@ -16,7 +16,7 @@ from rag_core.types import OWNER
 from rag_core.wording import moment
 
 
-@click.group(cls=options.Commands, no_args_is_help=False)
+@click.group(cls=commands.Commands, no_args_is_help=False)
 def share() -> None:
     """Share stores with others through Tailscale.
 
@@ -122,7 +122,7 @@ def _granted(person: Person) -> str:
     return f"{person.login} may search {', '.join(person.stores)}{asks}."
 
 
-@click.group(cls=options.Commands, no_args_is_help=False)
+@click.group(cls=commands.Commands, no_args_is_help=False)
 def token() -> None:
     """Make, list and revoke tokens for scripts and assistants."""
 
@@ -135,7 +135,7 @@ def token_create(name: str) -> None:
     NAME tells you later which token this is.
     """
     made = options.library_of_owner().sharing.create_token(OWNER, name)
-    if not options.wants_json():
+    if not commands.wants_json():
         click.echo("Save it now: it opens every store and is not shown again.", err=True)
     options.emit(asdict(made), made.token)
 

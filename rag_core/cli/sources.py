@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import click
 
 from rag_core.api import reports
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import warn
 from rag_core.cli.terminal import print_sources, show_plans
@@ -18,7 +18,7 @@ from rag_core.wording import plural
 number_argument = click.argument("number", type=int)
 
 
-@click.group(cls=options.Commands, no_args_is_help=False)
+@click.group(cls=commands.Commands, no_args_is_help=False)
 def source() -> None:
     """List, change, pause and remove the folders of a store.
 
@@ -26,7 +26,7 @@ def source() -> None:
     """
 
 
-@source.command("list", cls=options.Answering)
+@source.command("list", cls=commands.Answering)
 @options.store_option
 def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rag_core.api import answers, reports
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import ProgressLine, line
 from rag_core.cli.terminal import print_store, show_status
@@ -21,7 +21,7 @@ from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, privacy, size, some
 
 
-@click.group(cls=options.Commands, no_args_is_help=False)
+@click.group(cls=commands.Commands, no_args_is_help=False)
 def store() -> None:
     """Create, list, show, rename, delete, export and import stores."""
 
@@ -281,7 +281,7 @@ def _show_privacy(found: Privacy, info: StoreInfo) -> None:
 store.add_command(store_verify)
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @options.stores_option
 def status(stores: tuple[str, ...]) -> None:
     """Show every store, running jobs and unfinished work."""

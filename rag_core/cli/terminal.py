@@ -12,8 +12,6 @@ from rag_core import wording
 from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.hits import facts
-from rag_core.index.plan import Plan
-from rag_core.reports import Diagnosis, DiagnosisStep, Evaluation, Health, Problem, Repair, SourceInfo
 from rag_core.search.shown import excerpt_of, shown_text
 from rag_core.types import (
     Answer,
@@ -29,7 +27,9 @@ from rag_core.types import (
 )
 
 if TYPE_CHECKING:
-    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
+    from rag_core.config import Settings
+    from rag_core.index.plan import Plan
+    from rag_core.reports import Diagnosis, DiagnosisStep, Evaluation, Health, Problem, Repair, SourceInfo
 
 _MAX_ROWS = 40
 _MAX_NAMES = 3

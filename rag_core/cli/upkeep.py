@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from rag_core.api import reports
-from rag_core.cli import options
+from rag_core.cli import commands, options
 from rag_core.cli.screen import line
 from rag_core.cli.terminal import show_diagnoses, show_healths, show_repair, show_settings, show_steps
 from rag_core.errors import InvalidInput, StoreError
@@ -19,7 +19,7 @@ from rag_core.types import OWNER
 files_option = click.option("--files", is_flag=True, help="Also compare each document with its file.")
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @click.option(
     "--file",
     "path",
@@ -52,7 +52,7 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
     sys.exit(not any(diagnosis.findable for diagnosis in found))
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @options.stores_option
 @files_option
 def verify(stores: tuple[str, ...], files: bool) -> None:
@@ -78,7 +78,7 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
     sys.exit(not sound)
 
 
-@click.command("verify", cls=options.Answering)
+@click.command("verify", cls=commands.Answering)
 @options.any_store_argument
 @files_option
 @click.option("--heal", is_flag=True, help="Repair the vector index on a server.")
@@ -92,7 +92,7 @@ def store_verify(name: str, files: bool, heal: bool) -> None:
     sys.exit(not health.sound)
 
 
-@click.command(cls=options.Answering)
+@click.command(cls=commands.Answering)
 @options.store_option
 def repair(store: str) -> None:
     """Rebuild a store that `verify` found damaged.
@@ -104,8 +104,8 @@ def repair(store: str) -> None:
     options.emit(asdict(repaired), lambda: show_repair(repaired))
 
 
-@click.group(cls=options.Commands, invoke_without_command=True)
-@options.json_option
+@click.group(cls=commands.Commands, invoke_without_command=True)
+@commands.json_option
 @click.pass_context
 def config(context: click.Context) -> None:
     """Show every setting with its origin, or change one."""

@@ -5,7 +5,9 @@ pydantic takes about a tenth of a second to import, so it is imported where sett
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rag_core.lazy import lazily
 
 if TYPE_CHECKING:
     from rag_core.config.settings import SettingRow, Settings
@@ -14,10 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredFolder", "DeclaredStore", "SettingRow", "Settings", "load"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(name)
-    from rag_core.config import settings, sources
-
-    return getattr(sources if name == "load" else settings, name)
+__getattr__ = lazily(
+    __name__,
+    {"settings": "SettingRow Settings", "sources": "load", "tables": "DeclaredFolder DeclaredStore"},
+)

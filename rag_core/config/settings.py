@@ -6,6 +6,7 @@ docs/configuration.md are all made from it. A new setting is a new field of `Set
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 from rag_core.config import kinds, tables
 from rag_core.config.keys import OLLAMA_URL, VARIABLE_PREFIX
@@ -63,10 +63,10 @@ _serve = partial(_setting, "Serving")
 _KEY = "The key for `{}`. Only a variable or `.env` may hold it."
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """What the owner configured, read by `load`."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     data_dir: Path
     config_file: Path | None = None
@@ -260,8 +260,7 @@ class Settings(BaseSettings):
         earlier sources over later ones."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
         given = {name: each for name, each in places.items() if each is not None} | values
-        made = tuple(InitSettingsSource(type(self), dict(each)) for each in (given, *sources))
-        super().__init__(_build_sources=(made, {}))
+        super().__init__(**ChainMap(given, *map(dict, sources)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Settings) and self._values() == other._values()

@@ -16,7 +16,6 @@ from typing import Any
 import platformdirs
 from dotenv.parser import parse_stream
 
-from rag_core.config import yaml_file
 from rag_core.config.keys import HOME, VARIABLE_PREFIX
 from rag_core.config.kinds import FOLDER
 from rag_core.config.origin import Origin, Text
@@ -121,6 +120,10 @@ def _origins(layers: Sequence[Given]) -> dict[str, Origin]:
 
 
 def _from_yaml(text: str, file: Origin) -> Given:
+    if not text.strip():
+        return {}
+    from rag_core.config import yaml_file  # only now: it imports yaml
+
     given = fields(yaml_file.parse_yaml(text, file), BY_NAME, "settings")
     for name, value in given.items():
         if BY_NAME[name].secret:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
+from pathlib import PurePosixPath
+
+from rag_core.extract.filetypes import reader_in_worker
+
 _SIGNATURES: dict[str, tuple[bytes, ...]] = {
     "a PDF document": (b"%PDF-",),
     "a PNG image": (b"\x89PNG\r\n\x1a\n",),
@@ -76,3 +81,9 @@ def guess(data: bytes) -> str:
         if data.startswith(magic, offset):
             return name
     return "binary data"
+
+
+def hardly_text(path: str) -> bool:
+    """Whether a file can hardly be read, by its name alone, so that ``extract`` is likely to refuse it."""
+    suffix = posixpath.splitext(path)[1].lower()
+    return suffix in SUFFIXES and not reader_in_worker(PurePosixPath(path))

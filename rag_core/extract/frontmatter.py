@@ -12,12 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import chain
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from rag_core.extract import private
 from rag_core.text.numbers import first_day
+from rag_core.types import KNOWN_KEYS
+
+if TYPE_CHECKING:
+    import yaml
 
 LIMIT = 64_000
 """Characters of front matter that are read at most."""
@@ -25,7 +27,6 @@ LIMIT = 64_000
 _TITLE_LIMIT = 500
 _MAX_DEPTH = 32
 _MAX_NODES = 20_000
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _OPEN = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"(?:(?<=\n)|(?<=\r))(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
@@ -34,8 +35,6 @@ _FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
 _TIME = re.compile(r"\d{4}-\d\d?-\d\d?[Tt ]+\d\d:\d\d")
 _CONSTANTS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
-KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
-"""The keys that are no other properties."""
 _MOST_WORDS = 1000  # characters
 _LONGEST_DAY = 40  # characters
 _DATE_KEYS = ("date", "date created", "created", "updated")
@@ -65,6 +64,8 @@ def read_frontmatter(text: str) -> FrontMatter:
     if not opening or not closing:
         claim = private.of_beginning(text)
         return FrontMatter(private=claim.private, unsure=claim.unsure)
+    import yaml  # only now: it is slow to import
+
     block, end = text[opening.end() : closing.start()], closing.end()
     try:
         if end > LIMIT:
@@ -195,11 +196,14 @@ def _leaves(value: Any) -> list[str]:
 
 def _document(block: str) -> Any:
     """The value of a block, with bounds on depth and on what aliases unfold to."""
+    import yaml
+
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     anchors: dict[str | None, tuple[Any, int]] = {}  # the value of each and its number of nodes
     outer: list[tuple[yaml.CollectionStartEvent, int, list[Any]]] = []  # the collections that are open
     items: list[Any] = []
     nodes = documents = 0
-    for event in yaml.parse(block, Loader=_LOADER):
+    for event in yaml.parse(block, Loader=loader):
         before = nodes
         anchor = getattr(event, "anchor", None)
         match event:

@@ -23,6 +23,7 @@ from rag_core.index.pictures import PictureQueue
 from rag_core.index.plan import forgetting, forgetting_excluded, make_plan, wanted
 from rag_core.index.priority import SearchPriority
 from rag_core.index.reading import USUAL, Limits, Reading
+from rag_core.index.requests import requested
 from rag_core.store import Store, documents, furniture, jobs, sources
 from rag_core.store.jobs import Request
 from rag_core.types import FileResult, Job, Source
@@ -34,32 +35,6 @@ _WAIT_S = 0.05  # for pictures that are being read, between two looks for reques
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
-
-
-def request(
-    store: Store,
-    source_ids: Sequence[int] | None,
-    *,
-    force: bool = False,
-    paths: Sequence[bytes] | None = None,
-) -> None:
-    """Request a run over some sources (None: all that are not paused), or over the files ``paths`` of them.
-    With ``force``, unchanged files are read again, too."""
-    with store.note() as db:
-        jobs.add_request(db, "index", source_ids, force=force, paths=paths)
-
-
-def requested(store: Store) -> bool:
-    """Whether a request is still to be done."""
-    with store.read() as db:
-        return bool(jobs.requests_after(db, 0))
-
-
-def cancel(store: Store) -> None:
-    """Ask the runner to stop after the current file or batch, or withdraw the requests if none runs."""
-    if requested(store) or store.running():
-        with store.note() as db:
-            jobs.add_request(db, "cancel")
 
 
 def run(

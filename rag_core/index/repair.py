@@ -30,6 +30,7 @@ from rag_core.store.decisions import Decisions
 from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import in_use, new_file, new_generation, remove_log, take_place
 from rag_core.store.health import check, is_whole_vector
+from rag_core.store.problems import problems_of_job
 from rag_core.store.staging import require_space, staging_folder
 from rag_core.types import Job
 from rag_core.wording import plural
@@ -271,7 +272,7 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     if job and job.state != "done":  # such as a full disk
         raise StoreError(f"Store {name!r} cannot be repaired now. {message}", "Nothing was changed.")
     with store.read() as db:
-        found, problems = sources.counts(db), jobs.problems_of_job(db, job.id) if job else []
+        found, problems = sources.counts(db), problems_of_job(db, job.id) if job else []
         roots = {source.id: source.root for source in sources.all_sources(db) if not source.removed}
     empty = [root for number, root in roots.items() if number in (old.paths or {}) and number not in found]
     failed = {path for problem in problems for path in problem.files}

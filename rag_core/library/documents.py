@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import accumulate, dropwhile
 
 from rag_core.errors import InvalidInput, NotFound, StoreError
-from rag_core.extract.chunk import estimate_tokens
-from rag_core.index import index
+from rag_core.index import requests
 from rag_core.library.files import Files
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.store import documents, facets, find, outbox, view
+from rag_core.text.tokens import estimate_tokens
 from rag_core.types import Document, DocumentView, Facets, Neighbour, Viewer
 
 MAX_AROUND = 20
@@ -137,7 +137,7 @@ class Documents(Service):
             documents.take_out_chunks(db, found.values())
             is_remote = bool(outbox.address(db))
         if is_remote:
-            index.request(opened, [])
+            requests.request(opened, [])
         return len(found)
 
 

@@ -7,17 +7,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.files import display
-from rag_core.index import index
+from rag_core.index import requests
 from rag_core.index.embedded import is_picture
-from rag_core.index.index import DROPS_TEXT
 from rag_core.library import places
 from rag_core.library.service import Service
-from rag_core.reports import PendingRequest, Problem
 from rag_core.store import documents, find, jobs, sources
 from rag_core.types import FileResult, Freshness, Job, Source, Viewer
+
+if TYPE_CHECKING:
+    from rag_core.reports import PendingRequest, Problem
 
 _MOST_RESULTS = 100_000
 
@@ -30,7 +32,7 @@ class Jobs(Service):
     ) -> None:
         """Request that `run` brings the store up to date with its sources. None means all that are not
         paused; an empty list only embeds waiting texts."""
-        index.request(self._own(viewer, store), source_ids, force=force)
+        requests.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:
         """Request that documents are read again, changed or not; missing ones are passed over. Raises
@@ -40,7 +42,7 @@ class Jobs(Service):
         for source_id, raw in places.read_places(opened, paths):
             by_source.setdefault(source_id, []).append(raw)
         for source_id, raws in by_source.items():
-            index.request(opened, [source_id], force=True, paths=raws)
+            requests.request(opened, [source_id], force=True, paths=raws)
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
         """Request that one file is read, changed or not; returns the store's name for it. Raises InvalidInput
@@ -57,7 +59,7 @@ class Jobs(Service):
         if not readable and obstacles[0]:
             raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)
         for source, raw in readable:
-            index.request(opened, [source.id], force=True, paths=[raw])
+            requests.request(opened, [source.id], force=True, paths=[raw])
         return sources.shown_path(readable[0][0].label, readable[0][1])
 
     def request_below(self, viewer: Viewer, store: str, path: str, *, recursive: bool = True) -> None:
@@ -89,15 +91,17 @@ class Jobs(Service):
                 wanted |= documents.paths_below(db, source.id, path)
                 wanted |= {path} if is_picture(display(path)) else set()  # a note may embed it
         if wanted:
-            index.request(opened, [source.id], paths=sorted(wanted))
+            requests.request(opened, [source.id], paths=sorted(wanted))
         return bool(wanted)
 
     def requested(self, viewer: Viewer, store: str) -> bool:
         """Whether a request of the store is unfinished."""
-        return index.requested(self._stores.open(viewer, store).store)
+        return requests.requested(self._stores.open(viewer, store).store)
 
     def requests(self, viewer: Viewer, store: str) -> list[PendingRequest]:
         """The unfinished requests of a store, each once, the oldest first."""
+        from rag_core.reports import PendingRequest
+
         with self._stores.open(viewer, store).store.read() as db:
             waiting = [each for each in jobs.requests_after(db, 0) if each.kind == "index"]
             roots = {source.id: source.root for source in sources.all_sources(db)}
@@ -130,6 +134,8 @@ class Jobs(Service):
             StoreBusy: another job is running, which takes the requests.
 
         """
+        from rag_core.index import index  # only now: it imports the readers of all formats
+
         opened = self._stores.open(viewer, store).store
         job = index.run(
             opened,
@@ -142,14 +148,14 @@ class Jobs(Service):
         )
         if job is None:
             return None
-        if not DROPS_TEXT.isdisjoint(job.counts):
+        if not index.DROPS_TEXT.isdisjoint(job.counts):
             self._shared.prune_pictures()
         with opened.read() as db:
             return replace(job, results=tuple(jobs.results(db, job.id, _MOST_RESULTS)))
 
     def cancel(self, viewer: Viewer, store: str) -> None:
         """Stop the running job of a store, in whichever process it is."""
-        index.cancel(self._stores.open(viewer, store).store)
+        requests.cancel(self._stores.open(viewer, store).store)
 
     def all(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:
         """The jobs of a store, the newest first; at most one of them is running."""
@@ -199,8 +205,10 @@ class Jobs(Service):
     def problems(self, viewer: Viewer, store: str, job_id: int | None = None) -> list[Problem]:
         """Return the problems of a store: failed files, pictures that wait for a server, refused texts,
         skipped files, each by frequency. With ``job_id`` only files that this job could not read."""
+        from rag_core.store import problems
+
         with self._stores.open(viewer, store).store.read() as db:
-            return jobs.problems_in_store(db) if job_id is None else jobs.problems_of_job(db, job_id)
+            return problems.problems_in_store(db) if job_id is None else problems.problems_of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
         """Request another try for the files or refused texts of a problem. Raises NotFound if no file is

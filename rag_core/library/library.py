@@ -3,70 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self
 
 from rag_core import config
 from rag_core.files import EVERYTHING
-from rag_core.library.asking import Asking
-from rag_core.library.documents import Documents
-from rag_core.library.evaluating import Evaluating
-from rag_core.library.files import Files
-from rag_core.library.jobs import Jobs
-from rag_core.library.languages import Languages
-from rag_core.library.models import Models
-from rag_core.library.originals import Originals
-from rag_core.library.pictures import Pictures
-from rag_core.library.placement import Placement
-from rag_core.library.privacy import PrivateRules
-from rag_core.library.saved import Saved
-from rag_core.library.searching import Searching
 from rag_core.library.service import OwnersCall, Shared
-from rag_core.library.sharing import Sharing
-from rag_core.library.sources import Sources
-from rag_core.library.stores import Stores
-from rag_core.library.upkeep import Upkeep
 from rag_core.types import OWNER, Job
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
+    from rag_core.library.asking import Asking
+    from rag_core.library.documents import Documents
+    from rag_core.library.evaluating import Evaluating
+    from rag_core.library.files import Files
+    from rag_core.library.jobs import Jobs
+    from rag_core.library.languages import Languages
+    from rag_core.library.models import Models
+    from rag_core.library.originals import Originals
+    from rag_core.library.pictures import Pictures
+    from rag_core.library.placement import Placement
+    from rag_core.library.privacy import PrivateRules
+    from rag_core.library.saved import Saved
+    from rag_core.library.searching import Searching
+    from rag_core.library.sharing import Sharing
+    from rag_core.library.sources import Sources
+    from rag_core.library.stores import Stores
+    from rag_core.library.upkeep import Upkeep
+
+SERVICES = {
+    "asking": ("Asking", "searching documents jobs"),
+    "documents": ("Documents", "files"),
+    "evaluating": ("Evaluating", "searching documents"),
+    "files": ("Files", ""),
+    "jobs": ("Jobs", ""),
+    "languages": ("Languages", "jobs placement"),
+    "models": ("Models", ""),
+    "originals": ("Originals", ""),
+    "pictures": ("Pictures", ""),
+    "placement": ("Placement", ""),
+    "privacy": ("PrivateRules", ""),
+    "saved": ("Saved", "searching"),
+    "searching": ("Searching", ""),
+    "sharing": ("Sharing", ""),
+    "sources": ("Sources", ""),
+    "stores": ("Stores", "sources jobs saved"),
+    "upkeep": ("Upkeep", "stores searching"),
+}
+"""Name of a service, also of its module: its class, and the services that it is made with."""
 
 
 class Library:
     """All stores of one owner, as services. Cheap to open, safe to share between threads.
 
     A service checks the viewer of each call: only the owner may call a method that is not open to guests.
+    Its module is imported when it is first used.
 
     What a script needs most is here as well, for the owner of this computer:
     ``Library.open().search("green tea")``.
     """
 
+    asking: Asking
+    documents: Documents
+    evaluating: Evaluating
+    files: Files
+    jobs: Jobs
+    languages: Languages
+    models: Models
+    originals: Originals
+    pictures: Pictures
+    placement: Placement
+    privacy: PrivateRules
+    saved: Saved
+    searching: Searching
+    sharing: Sharing
+    sources: Sources
+    stores: Stores
+    upkeep: Upkeep
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._shared = shared = Shared(settings)
-        self.sources = Sources(shared)
-        self.jobs = Jobs(shared)
-        self.files = Files(shared)
-        self.documents = Documents(shared, self.files)
-        self.originals = Originals(shared)
-        self.searching = Searching(shared)
-        self.saved = Saved(shared, self.searching)
-        self.pictures = Pictures(shared)
-        self.asking = Asking(shared, self.searching, self.documents, self.jobs)
-        self.evaluating = Evaluating(shared, self.searching, self.documents)
-        self.sharing = Sharing(shared)
-        self.privacy = PrivateRules(shared)
-        self.placement = Placement(shared)
-        self.stores = Stores(shared, self.sources, self.jobs, self.saved)
-        self.languages = Languages(shared, self.jobs, self.placement)
-        self.models = Models(shared)
-        self.upkeep = Upkeep(shared, self.stores, self.searching)
+        self._shared = Shared(settings)
+        self._making = RLock()  # services are made in threads, each once
 
-        self.create_store = OwnersCall(self.stores.create)
-        self.add_source = OwnersCall(self.sources.add)
-        self.index = OwnersCall(self.jobs.index)
-        self.search = OwnersCall(self.searching.search)
-        self.ask = OwnersCall(self.asking.ask)
+        self.create_store = OwnersCall(lambda: self.stores.create)
+        self.add_source = OwnersCall(lambda: self.sources.add)
+        self.index = OwnersCall(lambda: self.jobs.index)
+        self.search = OwnersCall(lambda: self.searching.search)
+        self.ask = OwnersCall(lambda: self.asking.ask)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make a service when it is first used."""
+        if name not in SERVICES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with self._making:
+            if name not in vars(self):
+                called, needed = SERVICES[name]
+                service = getattr(import_module(f"rag_core.library.{name}"), called)
+                parts = [getattr(self, part) for part in needed.split()]
+                vars(self)[name] = service(self._shared, *parts)
+            return vars(self)[name]
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
@@ -95,5 +133,6 @@ class Library:
 
     def close(self) -> None:
         """Close every store and end the process that draws pictures."""
-        self.pictures.close(OWNER)
+        if "pictures" in vars(self):
+            self.pictures.close(OWNER)
         self._shared.stores.close()

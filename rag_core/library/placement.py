@@ -11,7 +11,7 @@ from itertools import islice
 
 from rag_core.errors import InvalidInput, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
-from rag_core.index import attaching, index, outbox
+from rag_core.index import attaching, outbox, requests
 from rag_core.index.embedding import withholds_private
 from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
@@ -69,7 +69,7 @@ class Placement(Service):
                 )
             backend = backend or (begun.backend if begun else store.backend)
             self._begin(store, chosen, opened, backend, rechunk=rechunk)
-        index.request(store, None if rechunk else [])
+        requests.request(store, None if rechunk else [])
         return self._shared.info(viewer, name)
 
     def _begin(self, store: Store, name: str, embedder: Embedder, backend: str, *, rechunk: bool) -> None:
@@ -117,7 +117,7 @@ class Placement(Service):
             if switch.under_way(db) is None:
                 raise InvalidInput(f"Store {name!r} is not switching.", "Nothing was changed.")
             switch.abandon(db)
-        index.request(store, [])
+        requests.request(store, [])
         return self._shared.info(viewer, name)
 
     def let_private_leave(self, viewer: Viewer, name: str, *, allowed: bool) -> None:
@@ -127,7 +127,7 @@ class Placement(Service):
         with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
             rows.queue_all(db, "document_id IN (SELECT id FROM documents WHERE private)")
-        index.request(store, [])
+        requests.request(store, [])
 
     def visible_indexes(self, viewer: Viewer) -> list[VisibleIndexes]:
         """Return the vector indexes, by kind, that this computer's credentials give access to and no store

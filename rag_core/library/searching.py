@@ -12,7 +12,6 @@ from heapq import nlargest
 from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
-from rag_core.extract.chunk import estimate_tokens
 from rag_core.library.freshness import file_states
 from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
@@ -28,6 +27,7 @@ from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
+from rag_core.text.tokens import estimate_tokens
 from rag_core.types import (
     MAX_DEPTH,
     Answer,

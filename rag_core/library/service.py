@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from rag_core.config.options import options_from
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
-from rag_core.extract import ocr
-from rag_core.extract.ocr import is_remote
 from rag_core.index.priority import SearchPriority
-from rag_core.index.reading import Limits
 from rag_core.library.store_files import StoreFiles
-from rag_core.models import EmbedderOptions, OcrOptions, SharedEmbedders, known_facts, open_ocr
-from rag_core.models.rerank import RerankerOptions, SharedReranker
+from rag_core.models import EmbedderOptions, SharedEmbedders, known_facts
 from rag_core.people.access_list import AccessList
 from rag_core.store import Store, about, documents, switch
 from rag_core.store.errors import for_viewer
 from rag_core.types import OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.backends import open_remote, vector_options
+from rag_core.vectors.backends import VectorOptions, open_remote, vector_options
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
+    from rag_core.index.reading import Limits
+    from rag_core.models.rerank import SharedReranker
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Args = ParamSpec("_Args")
@@ -38,12 +36,16 @@ class Shared:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.vector_options = vector_options(settings)
         self.access = AccessList(settings.data_dir, settings.busy_timeout_s)
         self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.access)
         self.embedders = SharedEmbedders(options_from(settings, EmbedderOptions))
-        self.reranker = SharedReranker(options_from(settings, RerankerOptions)) if settings.reranker else None
+        self.reranker = _reranker(settings) if settings.reranker else None
         self.priority = SearchPriority()
+
+    @cached_property
+    def vector_options(self) -> VectorOptions:
+        """What the settings give to each vector index; imports all of them."""
+        return vector_options(self.settings)
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
         """Open the vector index at ``address``. Raises VectorError, InvalidInput."""
@@ -67,6 +69,10 @@ class Shared:
 
     def limits(self, store: str) -> Limits:
         """Return the limits and the OCR that the settings give to a job of ``store``."""
+        from rag_core.extract.ocr import is_remote
+        from rag_core.index.reading import Limits
+        from rag_core.models import OcrOptions, open_ocr
+
         known = self.settings
         remote = open_ocr(known.ocr, options_from(known, OcrOptions)) if is_remote(known.ocr) else None
         if remote and remote.leaves and store not in known.ocr_stores:
@@ -84,6 +90,8 @@ class Shared:
 
     def prune_pictures(self) -> None:
         """Remove cached texts of pictures that no store holds any more, unless a store cannot be read."""
+        from rag_core.extract import ocr
+
         held: set[str] = set()
         with suppress(StoreError, OSError):
             for name in self.stores.names(OWNER):
@@ -99,6 +107,12 @@ class Shared:
         except (EmbedderError, InvalidInput) as error:
             return error
         return None
+
+
+def _reranker(settings: Settings) -> SharedReranker:
+    from rag_core.models.rerank import RerankerOptions, SharedReranker
+
+    return SharedReranker(options_from(settings, RerankerOptions))
 
 
 def open_to_all(method: _Method) -> _Method:
@@ -137,9 +151,10 @@ class Service:
 
 
 class OwnersCall(Generic[_Args, _Result]):
-    """A service's method for scripts: if the viewer is left out, the owner calls it."""
+    """A service's method for scripts: if the viewer is left out, the owner calls it. ``method`` returns it,
+    when it is called."""
 
-    def __init__(self, method: Callable[Concatenate[Viewer, _Args], _Result]) -> None:
+    def __init__(self, method: Callable[[], Callable[Concatenate[Viewer, _Args], _Result]]) -> None:
         self._method = method
 
     @overload
@@ -148,7 +163,7 @@ class OwnersCall(Generic[_Args, _Result]):
     def __call__(self, /, *args: _Args.args, **named: _Args.kwargs) -> _Result: ...
     def __call__(self, /, *args: Any, **named: Any) -> _Result:
         viewer = () if args and isinstance(args[0], Viewer) else (OWNER,)
-        return self._method(*viewer, *args, **named)
+        return self._method()(*viewer, *args, **named)
 
 
 def _for_the_owner(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,7 +29,6 @@ from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.remote import WithDeadline
 
 OpenRemote = Callable[[str, int, Metric], RemoteIndex]
 """Opens the remote vector index at an address, for vectors of a dimension and metric."""
@@ -127,6 +126,8 @@ class StoreFiles:
         if not address or active is None:
             return opened.local
         remote = self.remote(opened.store, address, active.identity.dimension)
+        from rag_core.vectors.remote import WithDeadline
+
         return WithDeadline(remote, remote.server or address, self._breaker, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:

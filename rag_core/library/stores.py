@@ -13,7 +13,7 @@ from rag_core.ask.conversations import Conversations
 from rag_core.errors import InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import expanded, real_folder
-from rag_core.index import index, portable
+from rag_core.index import portable, requests
 from rag_core.index.choice import refuse_no_match
 from rag_core.index.portable import Exported, TransferReport
 from rag_core.library.jobs import Jobs
@@ -253,7 +253,7 @@ class Stores(Service):
             store = self._stores.open(viewer, name).store
             until = time.monotonic() + _STOP_S
             while store.running() and time.monotonic() < until:
-                index.cancel(store)
+                requests.cancel(store)
                 time.sleep(_LOOK_S)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
@@ -304,7 +304,7 @@ class Stores(Service):
         if not confirm:
             said = "Say confirm: true if the owner asked to remove all its documents from the index."
             raise InvalidInput(f"Clearing store {store!r} needs to be confirmed.", said)
-        index.cancel(opened)
+        requests.cancel(opened)
         with opened.decide() as db:
             kept = [source for source in sources.all_sources(db) if not source.removed]
             for source in kept:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_core.messages import Message
-from rag_core.reports import ConnectionState
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
+    from rag_core.reports import ConnectionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,8 @@ def printable(name: str) -> bool:
 
 def package_version(package: str, module: str) -> str:
     """The version of an installed package, '' if it is not installed. It is not imported."""
+    from importlib.metadata import PackageNotFoundError, version  # only now: it is slow to import
+
     with suppress(PackageNotFoundError):
         return version(package) if find_spec(module) else ""
     return "(of unknown version)"

@@ -7,15 +7,16 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from rag_core.errors import Unreachable, VectorsUnreachable
-from rag_core.extract.ocr import is_remote
-from rag_core.models.chat import LLM, LLMOptions, parse_llm
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
-from rag_core.models.ocr import OcrOptions, RemoteOcr, VisionModel
 from rag_core.providers import CHAT_MODELS, PICTURE_READERS
 from rag_core.types import Vectors
+
+if TYPE_CHECKING:
+    from rag_core.models.chat import LLM, LLMOptions
+    from rag_core.models.ocr import OcrOptions, RemoteOcr, VisionModel
 
 _VECTORS = 256
 _LONG_S = 0.3  # a failure after a longer wait opens the circuit
@@ -89,6 +90,8 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 
 def open_llm(name: str, options: LLMOptions) -> LLM:
     """Return the answering model called ``name``; its server is not asked yet. Raises InvalidInput."""
+    from rag_core.models.chat import parse_llm
+
     provider, model = parse_llm(name)
     llm: LLM = CHAT_MODELS[provider].opener(model, options)
     return llm
@@ -96,6 +99,9 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
 
 def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
     """Return the OCR on a server that the setting ``ocr`` names; None for a value that needs no server."""
+    from rag_core.extract.ocr import is_remote
+    from rag_core.models.ocr import RemoteOcr
+
     if not is_remote(name):
         return None
     provider, _, model = name.partition(":")

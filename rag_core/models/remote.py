@@ -15,11 +15,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from rag_core.errors import Unreachable
-from rag_core.extract.chunk import estimate_tokens
 from rag_core.models.deadline import in_background
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
 from rag_core.models.families import Family, is_latin, prompt_scheme
 from rag_core.models.server import Failure, Server
+from rag_core.text.tokens import estimate_tokens
 from rag_core.types import EmbedderIdentity, Vectors
 
 TRIES = 4

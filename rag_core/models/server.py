@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from rag_core.errors import EmbedderError, LLMError, ModelMissing, Unreachable
 from rag_core.models.addresses import is_local_server, straight_to
 from rag_core.models.check import Found, Unanswered
-from rag_core.reports import ConnectionState
 
 if TYPE_CHECKING:
     import httpx
+
+    from rag_core.reports import ConnectionState
 
 FailureKind = Literal[
     "away", "busy", "slow", "failed", "no access", "redirects", "no model", "no chat", "no vision",

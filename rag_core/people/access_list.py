@@ -8,9 +8,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rag_core.reports import Person
 from rag_core.store.state import State
+
+if TYPE_CHECKING:
+    from rag_core.reports import Person
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS people (
@@ -52,6 +55,8 @@ class AccessList:
 
     def people(self) -> dict[str, Person]:
         """Return all people with access, by login."""
+        from rag_core.reports import Person
+
         rows = self.rows(
             """SELECT login, is_owner, may_ask, since, (
                    SELECT json_group_array(store) FROM (

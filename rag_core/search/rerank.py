@@ -5,10 +5,13 @@ list, and a query that nothing fits still has no hit that fits."""
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from rag_core.errors import EmbedderError
-from rag_core.models.rerank import SharedReranker
 from rag_core.types import Hit, Notice, Query, Viewer, embedded_text
+
+if TYPE_CHECKING:
+    from rag_core.models.rerank import SharedReranker
 
 TOP = 50  # hits that are ordered again, the same for every page of a list
 

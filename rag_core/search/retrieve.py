@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import floor
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rag_core.errors import RagError, VectorError
-from rag_core.models.rerank import SharedReranker
 from rag_core.search import gather, notices, show
 from rag_core.search.fold import FoldedResult, Folding
 from rag_core.search.gather import Scope
@@ -27,6 +26,9 @@ from rag_core.store.connection import kept
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.types import MAX_DEPTH, Answer, Facets, Filters, Group, Hit, Mode, Notice, Sort, score_counts
+
+if TYPE_CHECKING:
+    from rag_core.models.rerank import SharedReranker
 
 CANDIDATES = 100  # by words, and as many by meaning
 

@@ -1,19 +1,17 @@
-"""Jobs, requests and problems. A job is one indexing run; a request is a row that asks the runner for
-something. Problems are grouped by their reason, so that a thousand files are one line."""
+"""Jobs and requests. A job is one indexing run; a request is a row that asks the runner for
+something."""
 
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import starmap
 from operator import attrgetter
 from typing import Literal
 
-from rag_core.reports import Problem, ProblemKind
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Progress
 
@@ -22,7 +20,7 @@ UNSAID = "Its process was killed, or the disk was full."
 """The message of a job without an end whose runner is gone."""
 
 _SAME = ("id", "start_time", "end_time", "duration_ms", "succeeded", "failed", "texts_embedded")
-_LAST = "id IN (SELECT max(id) FROM job_results WHERE job_id = ? GROUP BY source_file)"
+LAST_RESULTS = "id IN (SELECT max(id) FROM job_results WHERE job_id = ? GROUP BY source_file)"
 _RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processing_time_ms"
 
 
@@ -96,7 +94,7 @@ def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]
     """At most ``limit`` results of a job, one for each file, failures first. Unchanged files have no
     results."""
     columns = _RESULT.replace("outcome", "iif(outcome = 'failed', 'failure', 'success'), outcome", 1)
-    sql = f"""SELECT {columns} FROM job_results WHERE {_LAST}
+    sql = f"""SELECT {columns} FROM job_results WHERE {LAST_RESULTS}
               ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?"""
     return list(starmap(FileResult, db.execute(sql, (job_id, limit))))
 
@@ -146,49 +144,3 @@ def drop_requests(db: sqlite3.Connection, last: int) -> None:
     """Remove the requests with ids up to ``last``, after their run has ended. The requests of a killed run
     thus stay for the next one."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))
-
-
-def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
-    """The problems that a store has now: files that could not be read, pictures waiting for a server, and
-    texts that the embedder refused."""
-    sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
-    found = _grouped(db.execute(sql))
-    sql = """SELECT 'waiting', reason, display FROM documents WHERE state = 'indexed' AND reason <> ''
-             ORDER BY display"""
-    found += _grouped(db.execute(sql))
-    counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
-    sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
-             JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
-    holders = db.execute(sql).fetchall()
-    for error, count in counts:
-        found.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
-    return sorted(found, key=_rank)
-
-
-def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
-    """The problems that occurred in one job. A folder that could not be read is named by its root."""
-    sql = f"""SELECT outcome, message, source_file FROM job_results
-             WHERE {_LAST} AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
-    return sorted(_grouped(db.execute(sql, (job_id,))), key=_rank)
-
-
-def _grouped(rows: Iterable[tuple[ProblemKind, str, str]]) -> list[Problem]:
-    """Group rows of (kind, message, path) into problems: one for all files with the same reason."""
-    files: dict[tuple[ProblemKind, str], list[str]] = {}
-    for kind, message, path in rows:
-        files.setdefault((kind, shared_reason(message, path)), []).append(path)
-    return [Problem(kind, reason, len(paths), tuple(paths)) for (kind, reason), paths in files.items()]
-
-
-def _rank(problem: Problem) -> tuple[int, int, str]:
-    return ("failed", "waiting", "refused", "skipped").index(problem.kind), -problem.count, problem.reason
-
-
-def shared_reason(message: str, path: str) -> str:
-    """Return the message without the file's own name, so that equal reasons can be grouped."""
-    parts = path.split("/")
-    for start in range(len(parts)):
-        name = repr("/".join(parts[start:]))
-        if name in message:
-            return re.sub(f"^(The file )?{re.escape(name)}", "It", message).replace(name, "…")
-    return message

@@ -13,9 +13,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rag_core.extract.frontmatter import KNOWN_KEYS
 from rag_core.text.days import span
 from rag_core.text.words import fold, is_unspaced, well_formed
+from rag_core.types import KNOWN_KEYS
 
 TABLE = """
 CREATE TABLE properties (                -- of documents, from their metadata

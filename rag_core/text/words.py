@@ -29,6 +29,7 @@ from rag_core.text.numbers import (
     word_parts,
 )
 from rag_core.text.prose import without_runs
+from rag_core.text.ranges import as_ranges
 from rag_core.types import Forms, Number, Phrase, Query
 
 _UNSPACED = (
@@ -48,8 +49,9 @@ _BREAK = re.compile(f"(?<=[{_UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{_UNBROKEN}])")
 
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
-_MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
-_MARKS += _INVISIBLE
+_EVERY_MARK = {c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M")}
+_EVERY_MARK.update(_INVISIBLE)
+_MARKS = as_ranges(_EVERY_MARK)
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
 _LETTER = rf"[^\W_{_UNSPACED}]"  # or a digit, of a script with spaces
@@ -284,7 +286,6 @@ _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
 _LONG = 4  # letters; longer words lose an e at their end: parse, parsing
 _PLURAL = re.compile(r"(?<=..[^su])s\Z|(?<=ss|ch|sh|.x)es\Z")
 _PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
-_EVERY_MARK = frozenset(_MARKS)
 _VOWEL = re.compile("[aeiouy]")
 _DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
 _CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e after it makes another word: hop, hope

@@ -12,7 +12,6 @@ from rag_core.models.addresses import destination as destination_of
 from rag_core.providers import LOCAL, VECTOR_INDEXES, Added, added_vector_indexes
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
-from rag_core.vectors.remote import short_mark
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -41,6 +40,8 @@ def address_of(
 ) -> str:
     """The address of the index for the store ``store``, '' for its own file. With ``identity``, the address
     of the new index while the store switches to this embedder. Raises InvalidInput for an unknown kind."""
+    from rag_core.vectors.remote import short_mark
+
     variant = short_mark(str(identity)) if identity else ""
     return "" if kind == LOCAL else str(_opener(kind).address_of(store, variant, options.get(kind)))
 

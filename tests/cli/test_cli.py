@@ -294,7 +294,10 @@ def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, click.Com
     if not isinstance(command, click.Group):
         yield " ".join(names), command
         return
-    for name, below in command.commands.items():
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
         yield from leaves(below, *names, name)
 
 

@@ -60,7 +60,9 @@ def options(words: list[str]) -> set[str]:
     for word in words:
         if not isinstance(command, click.Group) or word.startswith("-"):
             break
-        command = command.commands[word]
+        below = command.get_command(click.Context(command), word)
+        assert below is not None, word
+        command = below
     context = click.Context(command, help_option_names=["-h", "--help"])
     parameters = command.get_params(context)
     return {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}

@@ -17,7 +17,7 @@ from pillow_heif import register_heif_opener
 
 from rag_core.errors import ExtractError
 from rag_core.extract import Worker, extract, ocr, pictures
-from rag_core.store.jobs import shared_reason
+from rag_core.store.problems import shared_reason
 from rag_core.types import Extracted
 from tests.extract import test_ruby, test_sheets_as_shown, test_slides_as_shown, test_word_as_shown
 from tests.extract.test_content import FB2, MAP, OPML, web_archive

@@ -14,7 +14,7 @@ MAX_LINES = 500
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "core", "base"}
 
 LAYERS = (
-    {"messages", "anchors", "system"},
+    {"messages", "anchors", "lazy", "system"},
     {"hits"},
     {"views"},
     {"types", "errors"},

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rag_core.index.index
+import rag_core.index.requests
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.index.embedding import BATCH
 from rag_core.library import Library
@@ -42,7 +43,7 @@ class Flaky(Hashing):
 
 
 def run(store: Store, embedder: Embedder) -> Job:
-    rag_core.index.index.request(store, None)
+    rag_core.index.requests.request(store, None)
     job = rag_core.index.index.run(store, lambda _: embedder)
     assert job is not None
     return job
@@ -162,7 +163,7 @@ def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
 
     for n in range(BATCH + 8):
         (notes / f"old{n}.md").write_text(f"It is old, {n}.\n")
-    rag_core.index.index.request(store, None)
+    rag_core.index.requests.request(store, None)
     rag_core.index.index.run(store, nothing)
     (notes / "new.md").write_text("It is new.\n")
     embedder = Flaky()
@@ -240,7 +241,7 @@ def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_
             return super().embed_documents(texts)
 
     (notes / "a.md").write_text("It holds poison.\n")
-    rag_core.index.index.request(store, None)
+    rag_core.index.requests.request(store, None)
     with pytest.raises(ZeroDivisionError):
         rag_core.index.index.run(store, lambda _: Crashing())
     assert rows(store, "SELECT state, message FROM jobs") == [

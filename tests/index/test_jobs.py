@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rag_core.index.index
+import rag_core.index.requests
 from rag_core.errors import ModelMissing
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
@@ -73,7 +74,7 @@ def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Stor
     (notes / "a.md").write_text("The zebra sleeps.\n")
     first = index(library, "s")
     for _ in range(55):
-        rag_core.index.index.request(store, None)
+        rag_core.index.requests.request(store, None)
         rag_core.index.index.run(store, _missing)
 
     assert len(library.jobs.all(OWNER, "s", limit=100)) <= 51

@@ -13,7 +13,7 @@ from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import PendingRequest, Problem
 from rag_core.store import switch
-from rag_core.store.jobs import shared_reason
+from rag_core.store.problems import shared_reason
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
 from tests.support.stored import found, outcomes, store_of

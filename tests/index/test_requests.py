@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rag_core.index.index
+import rag_core.index.requests
 from rag_core.errors import InUpkeep, StoreBusy, StoreError
 from rag_core.index.plan import make_plan
 from rag_core.library import Library
@@ -191,9 +192,9 @@ def test_a_run_of_a_deleted_store_leaves_the_new_one_alone(
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
         rag_core.index.index.run(store, lambda _: Hashing())
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
-        rag_core.index.index.request(store, None)
+        rag_core.index.requests.request(store, None)
 
-    assert not rag_core.index.index.requested(new)
+    assert not rag_core.index.requests.requested(new)
     assert paths(other) == []
     new.close()
     other.close()
@@ -246,7 +247,7 @@ def test_cancel_stops_a_run_between_two_files(
 def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, notes: Path) -> None:
     for n in range(10):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    rag_core.index.index.request(store, None)
+    rag_core.index.requests.request(store, None)
     rag_core.index.index.run(store, lambda _: Hashing())
     with store.read() as db:
         [source] = all_sources(db)

@@ -10,11 +10,11 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, InvalidInput, NotFound
-from rag_core.extract.chunk import estimate_tokens
 from rag_core.library import Library
 from rag_core.library.searching import MAX_TOP_K
 from rag_core.search.query import parse
 from rag_core.store import find
+from rag_core.text.tokens import estimate_tokens
 from rag_core.types import OWNER, Answer, Job, Mode, Viewer
 from tests.conftest import index
 from tests.support.stored import store_of

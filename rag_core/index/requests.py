@@ -1,0 +1,33 @@
+"""Asking for a run of a store, and taking it back. The process that holds the store's lock does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag_core.store import Store, jobs
+
+
+def request(
+    store: Store,
+    source_ids: Sequence[int] | None,
+    *,
+    force: bool = False,
+    paths: Sequence[bytes] | None = None,
+) -> None:
+    """Request a run over some sources (None: all that are not paused), or over the files ``paths`` of them.
+    With ``force``, unchanged files are read again, too."""
+    with store.note() as db:
+        jobs.add_request(db, "index", source_ids, force=force, paths=paths)
+
+
+def requested(store: Store) -> bool:
+    """Whether a request is still to be done."""
+    with store.read() as db:
+        return bool(jobs.requests_after(db, 0))
+
+
+def cancel(store: Store) -> None:
+    """Ask the runner to stop after the current file or batch, or withdraw the requests if none runs."""
+    if requested(store) or store.running():
+        with store.note() as db:
+            jobs.add_request(db, "cancel")

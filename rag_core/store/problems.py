@@ -1,0 +1,56 @@
+"""What could not be read, grouped by its reason, so that a thousand files are one line."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+
+from rag_core.reports import Problem, ProblemKind
+from rag_core.store.jobs import LAST_RESULTS
+
+
+def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
+    """The problems that a store has now: files that could not be read, pictures waiting for a server, and
+    texts that the embedder refused."""
+    sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
+    found = _grouped(db.execute(sql))
+    sql = """SELECT 'waiting', reason, display FROM documents WHERE state = 'indexed' AND reason <> ''
+             ORDER BY display"""
+    found += _grouped(db.execute(sql))
+    counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
+    sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
+             JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
+    holders = db.execute(sql).fetchall()
+    for error, count in counts:
+        found.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
+    return sorted(found, key=_rank)
+
+
+def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
+    """The problems that occurred in one job. A folder that could not be read is named by its root."""
+    sql = f"""SELECT outcome, message, source_file FROM job_results
+             WHERE {LAST_RESULTS} AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
+    return sorted(_grouped(db.execute(sql, (job_id,))), key=_rank)
+
+
+def _grouped(rows: Iterable[tuple[ProblemKind, str, str]]) -> list[Problem]:
+    """Group rows of (kind, message, path) into problems: one for all files with the same reason."""
+    files: dict[tuple[ProblemKind, str], list[str]] = {}
+    for kind, message, path in rows:
+        files.setdefault((kind, shared_reason(message, path)), []).append(path)
+    return [Problem(kind, reason, len(paths), tuple(paths)) for (kind, reason), paths in files.items()]
+
+
+def _rank(problem: Problem) -> tuple[int, int, str]:
+    return ("failed", "waiting", "refused", "skipped").index(problem.kind), -problem.count, problem.reason
+
+
+def shared_reason(message: str, path: str) -> str:
+    """Return the message without the file's own name, so that equal reasons can be grouped."""
+    parts = path.split("/")
+    for start in range(len(parts)):
+        name = repr("/".join(parts[start:]))
+        if name in message:
+            return re.sub(f"^(The file )?{re.escape(name)}", "It", message).replace(name, "…")
+    return message
