@@ -13,7 +13,7 @@ TORTURE := tests/extract/test_damaged_documents.py tests/store/test_crash.py tes
 ifdef PYTHON
 CANDIDATES := $(PYTHON)
 else
-CANDIDATES := python3 python3.13 python3.12 python3.11
+CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
 endif
 
 .DEFAULT_GOAL := help
@@ -57,8 +57,10 @@ docs: $(VENV)/installed-dev  ## Write the pages that are made from the code: com
 bench: $(VENV)/installed-dev model  ## Measure (ARGS="NAME …" or "all DIR…"; alone it names what there is)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-dist: $(VENV)/installed-build  ## Build the wheel and the source archive into dist/
+dist: $(VENV)/installed-build  ## Build what is published into dist/: wheel, source archive, constraints
+	@rm -rf dist
 	@$(BIN)/python -m hatchling build
+	@cp constraints.txt dist/
 
 clean:  ## Remove the environment and every cache; notes and indexes stay
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -81,7 +83,7 @@ $(VENV)/installed-build: $(BIN)/python $(INPUTS)
 
 $(BIN)/python:
 	@for python in $(CANDIDATES); do \
-		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null || continue; \
 		"$$python" -c 'import ensurepip, venv' 2>/dev/null || { \
 			echo "$$python cannot create environments, because its venv module is missing."; \
 			echo "Install it (on Debian and Ubuntu: apt install python3-venv), then run make again."; \
@@ -90,6 +92,6 @@ $(BIN)/python:
 		"$$python" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }; \
 		exit 0; \
 	done; \
-	echo "Commonplace needs Python 3.11 or newer, and none of these is: $(CANDIDATES)."; \
-	echo "Install one, or name it: make run PYTHON=/path/to/python3.12"; \
+	echo "Commonplace needs Python 3.11 to 3.14, and none of these is: $(CANDIDATES)."; \
+	echo "Install one, or name it: make run PYTHON=/path/to/python3.13"; \
 	exit 1

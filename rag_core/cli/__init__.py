@@ -58,10 +58,23 @@ class _App(LazyCommands):
     homes = COMMANDS
 
 
-@click.group(cls=_App, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_App,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="commonplace")
-def app() -> None:
-    """Search your own notes, code and documents, by words and by meaning."""
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """Search your own notes, code and documents, by words and by meaning.
+
+    Without a command, the app starts and opens in the browser. The first time, its model is downloaded.
+    """
+    if ctx.invoked_subcommand is None:
+        from rag_core.cli.opening import start_app
+
+        start_app()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -73,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stdout = sys.stdout
     colour = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
     try:
-        status = app.main(words or ["--help"], prog_name="commonplace", standalone_mode=False, color=colour)
+        status = app.main(words, prog_name="commonplace", standalone_mode=False, color=colour)
         sys.exit(status if isinstance(status, int) else 0)
     except SystemExit as ended:
         sys.exit(ended.code if sys.stdout is stdout else _NO_READER)  # click replaces a closed output

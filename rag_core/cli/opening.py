@@ -3,6 +3,7 @@ anywhere."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import click
 
 from rag_core.cli.commands import Answering
 from rag_core.cli.options import emit, settings_of_owner
+from rag_core.cli.screen import warn
 from rag_core.config.keys import PORT_FILE
 from rag_core.errors import RagError
 
@@ -48,6 +50,39 @@ def open_app(query: Sequence[str], port: int | None) -> None:
     if not webbrowser.open(url):
         raise RagError("No browser could be started.", f"Open {url} yourself. {runs}".strip())
     emit({"url": url, "started": started}, "\n".join(filter(None, (f"Opened {url}", runs))))
+
+
+def start_app() -> None:
+    """Start the app in this process and open the browser; only open it if the app runs already. The built-in
+    model is fetched first, where it is missing: without it, notes are found by words."""
+    from rag_core.cli.serving import serve_owners_app
+
+    settings = settings_of_owner()
+    if running := _where_it_runs(settings.data_dir):
+        url = f"http://127.0.0.1:{running}/"
+        click.echo(f"Commonplace runs already, at {url}")
+        if _has_screen():
+            webbrowser.open(url)
+        return
+    _fetch_model(settings.model_dir)
+    serve_owners_app(settings.port, open_browser=_has_screen())
+
+
+def _fetch_model(model_dir: Path) -> None:
+    from rag_core.models.minilm_install import install, is_installed
+
+    if is_installed(model_dir):
+        return
+    try:
+        install(model_dir, report=lambda message: click.echo(message, err=True))
+    except RagError as error:
+        warn(f"{error} Until then, notes are found by words. The Index page tries it again.")
+
+
+def _has_screen() -> bool:
+    """Whether a browser can show a page here: over ssh there may be none, or one in the terminal."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return not sys.platform.startswith("linux") or any(map(os.environ.get, screens))
 
 
 def _where_it_runs(data_dir: Path) -> int | None:

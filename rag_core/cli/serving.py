@@ -46,17 +46,23 @@ def serve_app(port: int, open_browser: bool) -> None:
     importlib.import_module("ui.frame.serve").serve("127.0.0.1", port, open_browser)
 
 
+def serve_owners_app(port: int, open_browser: bool, *, anywhere: bool = False) -> None:
+    """Make the stores that config.yaml declares, then serve the app; on another disk than this computer's only
+    if it may be ``anywhere``."""
+    library = library_of_owner()
+    require_own_disk(library, anywhere=anywhere)
+    warn(*library.stores.make_declared(OWNER))
+    library.close()
+    serve_app(port, open_browser)
+
+
 @click.command()
 @setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 @own_disk_option
 def serve(port: int, open_browser: bool, anywhere: bool) -> None:
     """Start the app on this computer (127.0.0.1 only)."""
-    library = library_of_owner()
-    require_own_disk(library, anywhere=anywhere)
-    warn(*library.stores.make_declared(OWNER))
-    library.close()
-    serve_app(port, open_browser)
+    serve_owners_app(port, open_browser, anywhere=anywhere)
 
 
 @click.command()
