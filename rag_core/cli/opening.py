@@ -64,17 +64,20 @@ def start_app() -> None:
         if _has_screen():
             webbrowser.open(url)
         return
-    _fetch_model(settings.model_dir)
+    _fetch_model(settings.embedder, settings.model_dir)
     serve_owners_app(settings.port, open_browser=_has_screen())
 
 
-def _fetch_model(model_dir: Path) -> None:
-    from rag_core.models.minilm_install import install, is_installed
+def _fetch_model(embedder: str, model_dir: Path) -> None:
+    """Install the embedder of new stores, if it is built in and missing."""
+    from rag_core.models.built_in import BUILT_IN
+    from rag_core.models.built_in_install import install, is_installed
 
-    if is_installed(model_dir):
+    model = BUILT_IN.get(embedder)
+    if model is None or is_installed(model, model_dir):
         return
     try:
-        install(model_dir, report=lambda message: click.echo(message, err=True))
+        install(model, model_dir, report=lambda message: click.echo(message, err=True))
     except RagError as error:
         warn(f"{error} Until then, notes are found by words. The Index page tries it again.")
 

@@ -47,8 +47,8 @@ def serve_app(port: int, open_browser: bool) -> None:
 
 
 def serve_owners_app(port: int, open_browser: bool, *, anywhere: bool = False) -> None:
-    """Make the stores that config.yaml declares, then serve the app; on another disk than this computer's only
-    if it may be ``anywhere``."""
+    """Make the stores that config.yaml declares, then serve the app. On another disk than this computer's
+    that is refused, unless it may be ``anywhere``."""
     library = library_of_owner()
     require_own_disk(library, anywhere=anywhere)
     warn(*library.stores.make_declared(OWNER))

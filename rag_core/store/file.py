@@ -27,6 +27,7 @@ from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
 _PAGE_SIZE = 8192
 _RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
+_SCHEMA = ".schema-"
 _RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
 
 
@@ -208,6 +209,7 @@ class Store:
                     db.execute("PRAGMA journal_mode = WAL")
             elif not still:
                 self._file.require()
+            _keep_decisions(self.path, db)
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if still and not is_damage(error):
@@ -365,7 +367,7 @@ def _rename_all(path: Path, target: Path) -> None:
         for file, name in moved:
             system.replace(name, file)
         raise
-    for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
+    for file in _copies(path):
         file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
 
 
@@ -391,6 +393,19 @@ def take_place(new: Path, path: Path) -> Path:
     return kept
 
 
+def _keep_decisions(path: Path, db: sqlite3.Connection) -> None:
+    """Before a store is brought up to date, copy the file with its decisions. Raises OSError."""
+    decided, _ = decisions.files(path)
+    version = migrations.outdated(db)
+    if version and decided.exists():
+        shutil.copy2(decided, path.with_name(f"{path.name}{_SCHEMA}{version}.json"))
+
+
+def _copies(path: Path) -> list[Path]:
+    """The earlier states of a store beside it: damaged files, and its decisions before an upgrade."""
+    return [file for kind in (_DAMAGED, _SCHEMA) for file in path.parent.glob(f"{path.name}{kind}*")]
+
+
 def remove_log(path: Path) -> None:
     """Remove the write-ahead log of a store that nobody has open."""
     for suffix in connection.OF_LOG:
@@ -399,7 +414,7 @@ def remove_log(path: Path) -> None:
 
 def _remove_beside(path: Path) -> None:
     remove_log(path)
-    for file in (*decisions.files(path), *path.parent.glob(f"{path.name}{_DAMAGED}*")):
+    for file in (*decisions.files(path), *_copies(path)):
         file.unlink(missing_ok=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rag_core.cli import opening, serving
 from rag_core.errors import EmbedderError
-from rag_core.models import minilm_install
+from rag_core.models import built_in_install
 from tests.conftest import Run
 
 
@@ -34,8 +34,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch, error: EmbedderError | None = None
         if error:
             raise error
 
-    monkeypatch.setattr(minilm_install, "is_installed", lambda _: False)
-    monkeypatch.setattr(minilm_install, "install", install)
+    monkeypatch.setattr(built_in_install, "is_installed", lambda *_: False)
+    monkeypatch.setattr(built_in_install, "install", install)
     return done
 
 
@@ -64,7 +64,7 @@ def test_a_model_that_is_there_is_not_fetched(
     run: Run, served: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = no_model(monkeypatch)
-    monkeypatch.setattr(minilm_install, "is_installed", lambda _: True)
+    monkeypatch.setattr(built_in_install, "is_installed", lambda *_: True)
     run()
     assert (done, len(served)) == ([], 1)
 
