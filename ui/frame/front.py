@@ -17,6 +17,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from rag_core import __version__
+
 _ASSETS: Final = Path(__file__).parents[1] / "assets"
 ICON: Final = _ASSETS / "icon.png"
 _HEAD: Final = "<head>"
@@ -27,6 +29,10 @@ _WAITING: Final = '<div class="cp-waiting"></div>'
 
 _SCRIPT: Final = _ASSETS / "frame.js"
 _STYLES: Final = (_ASSETS / "hits.css", _ASSETS / "note.css", _ASSETS / "search.css")
+
+
+_VERSION: Final = f':root {{ --version: "Commonplace {__version__}"; }}'
+"""What hits.css writes at the end of every page, also of one that stopped with a message."""
 
 
 class _PageName(StringConvertor):
@@ -40,7 +46,7 @@ def front_page() -> str:
     """Return the HTML of the installed Streamlit page, with our script before everything and our style
     after everything."""
     page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
-    style = "".join(path.read_text(encoding="utf-8") for path in _STYLES)
+    style = "".join(path.read_text(encoding="utf-8") for path in _STYLES) + _VERSION
     page = page.replace(_HEAD, f"{_HEAD}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", 1)
     page = page.replace(_ROOT, _ROOT + _WAITING, 1)
     return page.replace(_END, f"<style>{style}</style>{_END}", 1)
