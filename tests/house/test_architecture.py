@@ -36,7 +36,8 @@ LAYERS = (
 """The rooms of rag_core, from the ground up: each uses only those below it, and not its neighbours."""
 
 FOR_THE_APP = {
-    *("hits", "types", "errors", "messages", "reports", "replies", "wording", "text", "files", "config"),
+    *("__version__", "hits", "types", "errors", "messages", "reports", "replies", "wording", "text", "files"),
+    "config",
     *("providers", "library", "running", "access", "api", "search.query", "search.shown", "search.snippet"),
     *("index.plan", "index.choice", "index.portable", "extract", "models", "ask.markdown"),
 }
