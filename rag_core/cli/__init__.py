@@ -41,6 +41,7 @@ COMMANDS = {
     "share": "sharing.share",
     "serve": "serving.serve",
     "open": "opening.open_app",
+    "service": "autostart.service",
     "watch": "serving.watch",
     "mcp": "serving.mcp",
     "model": "serving.model",

@@ -42,7 +42,7 @@ def open_app(query: Sequence[str], port: int | None) -> None:
     The app is started in the background if it does not run, and stays there when this command has ended.
     """
     settings = settings_of_owner()
-    port = port or _where_it_runs(settings.data_dir) or settings.port
+    port = port or where_it_runs(settings.data_dir) or settings.port
     started = None if _answers(port) else _start(port)
     runs = f"The app runs in the background, as process {started}." if started else ""
     words = " ".join(query).strip()
@@ -58,7 +58,7 @@ def start_app() -> None:
     from rag_core.cli.serving import serve_owners_app
 
     settings = settings_of_owner()
-    if running := _where_it_runs(settings.data_dir):
+    if running := where_it_runs(settings.data_dir):
         url = f"http://127.0.0.1:{running}/"
         click.echo(f"Commonplace runs already, at {url}")
         if _has_screen():
@@ -88,7 +88,7 @@ def _has_screen() -> bool:
     return not sys.platform.startswith("linux") or any(map(os.environ.get, screens))
 
 
-def _where_it_runs(data_dir: Path) -> int | None:
+def where_it_runs(data_dir: Path) -> int | None:
     """Return the port of the app with this data folder; None if it is not running."""
     with suppress(OSError, ValueError, RagError):
         port = int((data_dir / PORT_FILE).read_text())

@@ -91,7 +91,7 @@ def test_an_app_that_runs_is_opened_and_no_second_one_started(
     run: Run, served: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(opening, "_where_it_runs", lambda _: 8505)
+    monkeypatch.setattr(opening, "where_it_runs", lambda _: 8505)
     monkeypatch.setattr("webbrowser.open", opened.append)
     result = run()
     assert result.out == "Commonplace runs already, at http://127.0.0.1:8505/\n"

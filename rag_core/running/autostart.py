@@ -1,0 +1,210 @@
+"""Starting the app when you log in: a unit of systemd, an agent of launchd or a task of Task Scheduler,
+written for this Python and this data folder, and handed to the system's own command."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import plistlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import escape
+
+from rag_core.config.keys import HOME, VARIABLE_PREFIX
+from rag_core.errors import RagError
+
+State = Literal["running", "installed", "not installed"]
+
+NAME = "commonplace"
+_TASK = "Commonplace"
+_PLACES = (HOME, f"{VARIABLE_PREFIX}MODELS")
+"""Variables that the service gets as they are now. All others may hold a key, and belong into .env."""
+
+_UNIT = """[Unit]
+Description=Commonplace, search for your own notes
+
+[Service]
+ExecStart={command}
+{environment}Restart=on-failure
+RestartSec=5
+
+[Install]
+WantedBy=default.target
+"""
+
+_TASK_XML = """<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo><Description>Commonplace, search for your own notes</Description></RegistrationInfo>
+  <Triggers><LogonTrigger><Enabled>true</Enabled><UserId>{user}</UserId></LogonTrigger></Triggers>
+  <Principals><Principal id="Author">
+    <UserId>{user}</UserId><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel>
+  </Principal></Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure><Interval>PT1M</Interval><Count>3</Count></RestartOnFailure>
+  </Settings>
+  <Actions Context="Author"><Exec>
+    <Command>{program}</Command><Arguments>{arguments}</Arguments>
+  </Exec></Actions>
+</Task>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How one system starts the app: a file, and the commands that make the system use it."""
+
+    program: str  #: The system's own command.
+    file: Path
+    content: bytes
+    install: tuple[Sequence[str], ...]  #: Arguments of each command; one that may fail begins with "-".
+    remove: tuple[Sequence[str], ...]
+    is_running: Sequence[str]  #: Arguments of a command that succeeds while the app runs.
+
+
+def service_here(data_dir: Path) -> Service:
+    """Return the service of this system, for this Python and the data folder of this environment. Raises
+    RagError for a system without any that is known."""
+    places = {name: os.environ[name] for name in _PLACES if os.environ.get(name)}
+    if sys.platform == "win32":
+        return _task(places, data_dir)
+    environment = {**places, "PATH": os.environ.get("PATH", os.defpath)}
+    service = _agent(environment, data_dir) if sys.platform == "darwin" else _unit(environment)
+    if not shutil.which(service.program):
+        raise RagError(
+            f"There is no {service.program} on this computer, so nothing can start the app.",
+            "Start it at boot with what your system has: commonplace serve",
+        )
+    return service
+
+
+def install(service: Service) -> None:
+    """Write the file of a service and start it, now and at each login. Raises RagError."""
+    try:
+        service.file.parent.mkdir(parents=True, exist_ok=True)
+        service.file.write_bytes(service.content)
+    except OSError as error:
+        raise RagError(
+            f"The file {str(service.file)!r} cannot be written: {error.strerror}.", "Check its folder."
+        ) from None
+    for arguments in service.install:
+        _run(service.program, arguments)
+
+
+def remove(service: Service) -> bool:
+    """Stop a service and remove its file. Returns whether there was one. Raises RagError."""
+    if not service.file.exists():
+        return False
+    for arguments in service.remove:
+        _run(service.program, arguments)
+    service.file.unlink(missing_ok=True)
+    return True
+
+
+def state(service: Service) -> State:
+    """Return whether a service is installed, and whether its app runs."""
+    if not service.file.exists():
+        return "not installed"
+    done = _called(service.program, service.is_running)
+    return "running" if done.returncode == 0 else "installed"
+
+
+def _unit(environment: Mapping[str, str]) -> Service:
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    command = " ".join(_quoted(word) for word in _command())
+    lines = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in environment.items())
+    unit = f"{NAME}.service"
+    return Service(
+        "systemctl",
+        folder / "systemd" / "user" / unit,
+        _UNIT.format(command=command, environment=lines.replace("$$", "$")).encode(),
+        (("--user", "daemon-reload"), ("--user", "enable", unit), ("--user", "restart", unit)),
+        (("--user", "disable", "--now", unit),),
+        ("--user", "--quiet", "is-active", unit),
+    )
+
+
+def _agent(environment: Mapping[str, str], data_dir: Path) -> Service:
+    label = f"org.{NAME}.app"
+    domain = f"gui/{os.getuid()}"
+    file = Path.home() / "Library" / "LaunchAgents" / f"{label}.plist"
+    content = {
+        "Label": label,
+        "ProgramArguments": _command(),
+        "EnvironmentVariables": dict(environment),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "StandardErrorPath": str(data_dir / "service.log"),
+    }
+    return Service(
+        "launchctl",
+        file,
+        plistlib.dumps(content),
+        (("-", "bootout", f"{domain}/{label}"), ("bootstrap", domain, str(file))),
+        (("-", "bootout", f"{domain}/{label}"),),
+        ("print", f"{domain}/{label}"),
+    )
+
+
+def _task(places: Mapping[str, str], data_dir: Path) -> Service:
+    windowless = Path(sys.executable).with_name("pythonw.exe")
+    program = str(windowless) if windowless.exists() else sys.executable
+    words = _command()[1:]
+    if places:  # a task has no variables of its own
+        code = f"import os, sys; os.environ.update({dict(places)!r}); sys.argv[1:] = ['serve']; "
+        words = ["-c", f"{code}from rag_core.__main__ import main; main()"]
+    user = "\\".join(filter(None, (os.environ.get("USERDOMAIN"), getpass.getuser())))
+    values = {"user": user, "program": program, "arguments": subprocess.list2cmdline(words)}
+    text = _TASK_XML.format(**{name: escape(value) for name, value in values.items()})
+    file = data_dir / f"{NAME}-task.xml"
+    return Service(
+        "schtasks",
+        file,
+        text.encode("utf-16"),
+        (("/Create", "/F", "/TN", _TASK, "/XML", str(file)), ("/Run", "/TN", _TASK)),
+        (("-", "/End", "/TN", _TASK), ("/Delete", "/F", "/TN", _TASK)),
+        ("/Query", "/TN", _TASK),
+    )
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-m", "rag_core", "serve"]
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a unit file, where %, $, quotes and backslashes mean something (systemd.syntax).
+    Raises RagError for a line break, which a unit cannot hold."""
+    if "\n" in word or "\r" in word:
+        raise RagError(f"{word!r} has a line break, which systemd cannot take.", "Rename the folder.")
+    for sign, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+        word = word.replace(sign, written)
+    return f'"{word}"'
+
+
+def _run(program: str, arguments: Sequence[str]) -> None:
+    may_fail = arguments[0] == "-"
+    arguments = arguments[1:] if may_fail else arguments
+    done = _called(program, arguments)
+    if done.returncode and not may_fail:
+        said = " ".join(f"{done.stderr} {done.stdout}".split())[:300] or "it said nothing."
+        words = " ".join((program, *arguments))
+        raise RagError(f"`{words}` failed: {said}", "Mend that, then try it again.")
+
+
+def _called(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    found = shutil.which(program)
+    if not found:
+        raise RagError(f"There is no {program} on this computer.", "Install the service where it is.")
+    no_window = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+    return subprocess.run(
+        [found, *arguments], capture_output=True, text=True, errors="replace", check=False,
+        creationflags=no_window,
+    )  # fmt: skip
