@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from rag_core.ask.passages import tokens
 from rag_core.models import ChatMessage
 from rag_core.replies import Reference, Turn
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
+from rag_core.text.stop_words import stop_words
+from rag_core.text.words import SPACED_WORD, fold
 
 SYSTEM_PROMPT = (
     "You are a helpful assistant that answers questions based on the provided context from the user's"
@@ -89,5 +90,5 @@ def leans_back(question: str) -> bool:
     """Whether a question cannot be understood without the one before: it begins with a conjunction, has a
     pronoun, or has at most one word besides stop words (always so in scripts without spaces)."""
     words = list(map(fold, SPACED_WORD.findall(question)))
-    few = len({*words} - STOP_WORDS) <= 1
+    few = len({*words} - stop_words(words)) <= 1
     return few or words[0] in _BEGINNINGS or not _POINTING.isdisjoint(words)

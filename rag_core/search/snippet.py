@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, stem, stretches, word_places
+from rag_core.text.stop_words import ENGLISH
+from rag_core.text.words import alternatives, fold, forms_of, stem, stretches, word_places
 from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320
@@ -59,7 +60,7 @@ def _sought(units: tuple[str, ...]) -> Mapping[str, Forms]:
     """Return the forms of each word of a query. Stop words, and spellings with an umlaut (*ü* for *ue*),
     match only themselves."""
     words = dict.fromkeys([word for unit in units for word in alternatives(unit)])
-    whole = {_UMLAUT.sub("", word) for word in words} - words.keys() | STOP_WORDS & words.keys()
+    whole = {_UMLAUT.sub("", word) for word in words} - words.keys() | ENGLISH & words.keys()
     sought = {word: forms_of(word) for word in words}
     for word in whole:
         sought[word] = Forms(word, beginning=word, kind="name")

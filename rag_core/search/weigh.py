@@ -6,13 +6,14 @@ Two numbers are computed for each passage. The *value* orders the passages of on
 
 *Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; it
 counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 over
-the best one's: having the words says more than having most of them. *Title* is the F1 of the query's and the
-title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages names
-the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector gets the
-similarity that passages with such words have, mostly those of the same query; the more of them there are,
-the more words count. A rarer word that only other passages of its document have counts by three quarters, and
-less in a document of more than four passages. Where few documents have every word, they get 0.3 more, by
-words alone 0.8.
+the best one's: having the words says more than having most of them. It counts less where even the best
+passage holds less than 0.3 of the query, as for a question in other words. *Title* is the F1 of the query's
+and the title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages
+names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
+gets the similarity that passages with such words have, mostly those of the same query; the more of them there
+are, the more words count. A rarer word that only other passages of its document have counts by three
+quarters, and less in a document of more than four passages. Where few documents have every word, they get 0.3
+more, by words alone 0.8.
 
 The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
 −0.1 for a passage with only one of several words, which makes part of its similarity.
@@ -72,6 +73,7 @@ CURVES: Mapping[Mode, Logistic] = {
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
+_SOME_COVERAGE = 0.3  # of the best passage; where it holds less of the query, words tell less of all passages
 _WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
@@ -312,6 +314,8 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
     best = max([match.bm25 for match in matches], default=0.0) or 1.0
     is_hybrid = asked.mode == "hybrid"
     shift, missing = _without_vector(matches, best) if is_hybrid else (0.0, 0.0)
+    covered = max([match.coverage for match in matches], default=0.0)
+    words = _WORDS * min(1.0, covered / _SOME_COVERAGE)
     values: list[float] = []
     for match in matches:
         candidate, relative = match.candidate, match.bm25 / best
@@ -320,7 +324,7 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
             values.append(relative + value)
             continue
         value += _COVERAGE * min(1.0, asked.total / _CLEAR) * match.coverage**2
-        value += _WORDS * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
+        value += words * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
         if candidate.similarity is not None:
             value += candidate.similarity
         elif not candidate.is_data:

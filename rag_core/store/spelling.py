@@ -13,7 +13,8 @@ from rag_core.errors import StoreError
 from rag_core.store import find
 from rag_core.store.file import Store
 from rag_core.store.lexical import BEGUN, LEAST_NAME, by_beginnings, frequencies
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold, is_unspaced, one_edit_away, split_words
+from rag_core.text.stop_words import ENGLISH
+from rag_core.text.words import SPACED_WORD, fold, is_unspaced, one_edit_away, split_words
 from rag_core.types import Query, Viewer
 
 _SHORTEST, _LONGEST = 4, 24  # letters; shorter words are like too many others, longer ones nobody types
@@ -52,7 +53,7 @@ def _spellings(query: Query) -> dict[str, list[str]]:
     for word in words:
         if word in query.terms.loose and _LEAST_TOGETHER <= len(word) <= _MOST_TOGETHER:
             for at in range(1, len(word) - 1):
-                if at > 1 or word[0] not in STOP_WORDS:
+                if at > 1 or word[0] not in ENGLISH:
                     spellings.setdefault(f"{word[:at]} {word[at:]}", [word])
     return spellings if len(spellings) <= _MOST_APART else {}
 
@@ -96,14 +97,14 @@ def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Elig
     match = f"{{title title_terms}} : ({find.match_any([beginning])} *)"
     longer: Counter[str] = Counter()
     for _, title in db.execute(sql, (match, *allowed.values)):
-        words = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
+        words = {*SPACED_WORD.findall(fold(title))} - ENGLISH
         longer.update([word for word in words if word.startswith(beginning)])
     return longer
 
 
 def _one_error_away(stores: Sequence[Store], word: str, allowed: find.Eligible) -> tuple[str, ...]:
     """The most likely words that differ from ``word`` by one typing error."""
-    spellings = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
+    spellings = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in ENGLISH]
     counts: Counter[str] = Counter()
     for store in stores:
         with suppress(StoreError), store.read() as db:

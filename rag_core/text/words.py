@@ -30,6 +30,7 @@ from rag_core.text.numbers import (
 )
 from rag_core.text.prose import without_runs
 from rag_core.text.ranges import as_ranges
+from rag_core.text.stop_words import stop_words
 from rag_core.types import Forms, Number, Phrase, Query
 
 _UNSPACED = (
@@ -77,16 +78,6 @@ _ARABIC_WORD = re.compile("[ء-غف-ي]+")
 _VOWEL_MARKS = re.compile("[\u0640\u064b-\u065f\u0670]")
 _ARABIC_BEGINNING = re.compile("^(?:(?:وال|بال|كال|فال|لل|ال)(?=..))?(?:و(?=...))?")  # also of الوزير
 _ARABIC_ENDING = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
-
-# Words that say nothing of what is looked for; they count only when a query has no others.
-STOP_WORDS = frozenset(
-    (
-        "a about an and any are as at be been but by can could did do does for from get had has have he her "
-        "him his how i if in into is it its many me much my not of on or our per she should so some than "
-        "that the their them then there these they this to us use was we were what when where which who "
-        "whom whose why will with would you your"
-    ).split()
-)
 
 
 def well_formed(text: str) -> str:
@@ -185,7 +176,8 @@ def query_words(text: str) -> tuple[str, ...]:
     """Return the words of a query in order, folded, each once, without stop words; with them if it has no
     others."""
     words = dict.fromkeys(split_words(text, parts=True))
-    return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
+    left_out = stop_words(words)
+    return tuple(word for word in words if word not in left_out) or tuple(words)
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
@@ -204,7 +196,8 @@ def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
         if parts:
             found.setdefault(text[start:end], (text[start:end], parts))
         at = end
-    telling = dict(each for word, each in found.items() if word not in STOP_WORDS)
+    left_out = stop_words(found)
+    telling = dict(each for word, each in found.items() if word not in left_out)
     return telling or dict(found.values()), figures
 
 
@@ -447,7 +440,7 @@ def with_words(
         loose=unit_forms(words if loose is None else [word for word in loose if word in words]),
         typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
         numbers=tuple(figures),
-        stop_words=frozenset([word for word in split_words(text) if word in STOP_WORDS]),
+        stop_words=stop_words([*split_words(text)]),
     )
     return replace(query, text=text if typed else "", terms=terms)  # signs alone ask for nothing
 
