@@ -21,8 +21,8 @@ TAKES_SETS = {"retrieval": 1, "peers": 1, "calibration": 2}
 """How many judged sets a benchmark needs at least; the others make up what they need."""
 
 NAMES = (
-    *TAKES_SETS, "answers", "home", "known", "nonsense", "furniture", "readers", "app", "citations",
-    "embedder", "load", "ocr", "remote", "s3vectors", "scale", "speed",
+    *TAKES_SETS, "answers", "home", "known", "languages", "nonsense", "furniture", "readers", "app",
+    "citations", "embedder", "load", "ocr", "remote", "s3vectors", "scale", "speed",
 )  # fmt: skip
 
 

@@ -4,7 +4,9 @@ and end a switch of either once all of it is done."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from rag_core.models.addresses import host_of, leaves
 from rag_core.store import Store, calibration, embeddings, signs, switch
 from rag_core.store import outbox as rows
 from rag_core.store.file import TARGET, active_identity, target_identity
+from rag_core.store.probes import PROBES
+from rag_core.types import Vectors
 from rag_core.vectors import RemoteIndex, local
 from rag_core.wording import embedder, unreadable
 
@@ -242,7 +246,10 @@ class Embedding:
         """Finish a switch whose texts are all embedded, then remove vectors that are not needed any
         more."""
         if self.embedder is not None:
-            calibration.renew_calibration(self.store)
+            try:
+                calibration.renew_calibration(self.store, partial(_embed_probes, self.embedder))
+            except EmbedderError as error:
+                self.log.say(f"What similarities mean is measured by the next run. {error}")
             self._settle_mean()
         if self._index is None:
             self._measure_recall()
@@ -305,6 +312,16 @@ class Embedding:
             return
         with self.store.note() as db:
             switch.forget_retired(db, address)
+
+
+def _embed_probes(embedder: Embedder) -> dict[str, Vectors]:
+    """Embed the fixed questions of each language that the embedder reads."""
+    found: dict[str, Vectors] = {}
+    with ThreadPoolExecutor(thread_name_prefix="probes") as pool:
+        for language, questions in PROBES.items():
+            if all(map(embedder.reads, questions)):
+                found[language] = np.stack([*pool.map(embedder.embed_query, questions)])
+    return found
 
 
 def withholds_private(store: Store, server: str) -> bool:

@@ -28,6 +28,7 @@ from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
 from rag_core.text.tokens import estimate_tokens
+from rag_core.text.words import is_unspaced
 from rag_core.types import (
     MAX_DEPTH,
     Answer,
@@ -52,6 +53,8 @@ MOST_SIMILAR = 100
 _MOST_FAILED = 3
 _WAIT_S = 0.25  # for the files of a store: a disk may hang
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
+
+_OTHER_SCRIPT = "書"  # not Latin
 
 
 class Searching(Service):
@@ -335,8 +338,9 @@ class Searching(Service):
                         called = active.identity.model
                         raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
                 vector = self._embedders.vector(embedder, text, "query")
+            scale = measured.for_question(vector) if measured else None
             return Scope(
-                opened.store, self._stores.index(opened), vector, active.id, measured, _real(embedder, query)
+                opened.store, self._stores.index(opened), vector, active.id, scale, _real(embedder, query)
             )
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
@@ -345,14 +349,20 @@ class Searching(Service):
 
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:
-    """Return the query's words that are one token in the embedder's vocabulary; empty for an embedder on a
-    server."""
+    """Return the query's words that are in the embedder's vocabulary; empty for an embedder on a server."""
     real: set[str] = set()
-    one = embedder.count_tokens("a")
+    one, has_all_scripts = embedder.count_tokens("a"), embedder.reads(_OTHER_SCRIPT)
     for word, _ in query.terms.typed if not embedder.server else ():
-        if embedder.count_tokens(word) == one:
+        if embedder.count_tokens(word) <= one + (_more_tokens(word) if has_all_scripts else 0):
             real.add(word)
     return frozenset(real)
+
+
+def _more_tokens(word: str) -> int:
+    """Return how many tokens more than one a real word may be in a vocabulary for all scripts, which has few
+    whole words of each. 90 to 100 % of the words of a language are within it, and 0 to 15 % of gibberish in
+    its letters; of Chinese and Japanese, where runs of words are counted, half."""
+    return len(word) * 5 // 8 if is_unspaced(word) else max(1, len(word) // 4)
 
 
 class _OtherScript(EmbedderError):

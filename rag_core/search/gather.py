@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 
 from rag_core.errors import RagError
@@ -12,6 +12,7 @@ from rag_core.search.understand import Interpreted
 from rag_core.search.weigh import Candidate
 from rag_core.store import Store, embeddings, find, lexical
 from rag_core.store.calibration import Calibration
+from rag_core.store.questions import QuestionScale
 from rag_core.types import Filters, Mode, Vectors
 from rag_core.vectors import VectorIndex
 
@@ -28,7 +29,7 @@ class Scope:
     index: VectorIndex
     vector: Vectors | None = None  #: The query's; None if only words can be searched.
     identity_id: int = 0  #: The row of the embedder in ``identities``.
-    calibration: Calibration | None = None
+    scale: Calibration | QuestionScale | None = None  #: Converts similarities to the question.
     real: frozenset[str] = frozenset()  #: The words of the query that the embedder's vocabulary has.
     trouble: RagError | None = None  #: Why there is no vector, if that is an error.
 
@@ -61,8 +62,11 @@ def candidates(
     texts = lexical.search_texts(db, ids, {*words.aside})
     if mode == "hybrid":
         near = {**near, **similarities(db, scope, [number for number in ids if number not in near])}
-    if scope.calibration:
-        near = scope.calibration.applied(near)
+    if isinstance(scope.scale, QuestionScale):
+        to_all = similarities(db, replace(scope, vector=scope.scale.level.vector), list(near))
+        near = scope.scale.applied({chunk: near[chunk] for chunk in to_all}, to_all)
+    elif scope.scale:
+        near = scope.scale.applied(near)
     named, by_words = {*words.named}, {*words.by_words, *words.documents.passages}
     passages: list[Candidate] = []
     for number in ids:

@@ -7,14 +7,16 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 
 import numpy as np
 
 from rag_core.store import find
 from rag_core.store.embeddings import count_embedded, vectors_of
 from rag_core.store.file import Store, active_identity, target_identity
+from rag_core.store.questions import Level, QuestionScale, measure_levels, scale_of
 from rag_core.types import OWNER, Vectors, Viewer
 
 SAMPLE = 400
@@ -22,6 +24,9 @@ SAMPLE = 400
 
 GROWTH = 4
 """An embedder is measured again when a store has grown by this factor."""
+
+GROWTH_OF_FEW = 2
+"""The factor while the store has too few documents to measure passages."""
 
 # The built-in model's levels: medians over seven stores of notes, documentation, manual pages and code, where
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.
@@ -31,6 +36,11 @@ _AS_THEY_ARE = {"minilm", "hashing"}  # the scale itself, and what only compares
 _LEAST = 20  # documents, and pairs of neighbours: fewer say little
 _LEAST_GAP = 0.02  # between the levels
 _GUEST = Viewer("")  # sees what every viewer may see
+_SHOWN = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
+                    WHERE c.embed_hash = e.hash AND NOT d.private)"""
+
+EmbedProbes = Callable[[], Mapping[str, Vectors]]
+"""Embeds the questions of `probes.PROBES` that the embedder can read: language → a row for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,28 @@ class Calibration:
     neighbours: float  #: Median cosine of passages that follow each other in a document.
     passages: int  #: Number of passages measured.
     vectors: int  #: Number of vectors that the store had then.
+    #: How near passages are to questions, by language; None if that was not measured yet.
+    levels: tuple[Level, ...] | None = None
+
+    @classmethod
+    def load(cls, text: str) -> Calibration:
+        """Read a calibration from JSON."""
+        fields = json.loads(text)
+        if fields.get("levels") is not None:
+            fields["levels"] = tuple(Level(**level) for level in fields["levels"])
+        return cls(**fields)
+
+    @property
+    def growth(self) -> int:
+        """By which factor a store grows until the embedder is measured again; 0: at once."""
+        if self.levels is None:
+            return 0
+        return GROWTH if self.unrelated != UNRELATED else GROWTH_OF_FEW
+
+    def for_question(self, question: Vectors) -> Calibration | QuestionScale:
+        """Return what converts similarities to a question; where questions were not measured, they are
+        taken as those between passages."""
+        return scale_of(self.levels or (), question) or self
 
     def apply(self, similarity: float) -> float:
         """Convert a similarity to the built-in model's scale, in two linear parts: below ``neighbours``,
@@ -65,7 +97,7 @@ def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OW
         row = db.execute(sql, (_key(identity_id, is_public=True),)).fetchone()
     if row is None and find.sees_all(db, viewer):
         row = db.execute(sql, (_key(identity_id, is_public=False),)).fetchone()
-    return Calibration(**json.loads(row[0])) if row else None
+    return Calibration.load(row[0]) if row else None
 
 
 def of_active(db: sqlite3.Connection, viewer: Viewer = OWNER) -> Calibration | None:
@@ -79,11 +111,12 @@ def of_guests(db: sqlite3.Connection) -> Calibration | None:
     return of_active(db, _GUEST)
 
 
-def renew_calibration(store: Store) -> None:
+def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
     """Measure the embedder that runs use, on all documents and on the public ones, if it was never measured
     or the number of vectors has grown by the factor `GROWTH`. Nothing is stored where `measure` gives
-    None."""
+    None. ``embed_probes`` is called once if something is measured."""
     measured: dict[str, Calibration] = {}
+    embed_once = cache(embed_probes)
     with store.read() as db:
         known = target_identity(db)
         if known is None or known.identity.provider in _AS_THEY_ARE:
@@ -91,9 +124,10 @@ def renew_calibration(store: Store) -> None:
         for is_public in (False, True):
             key = _key(known.id, is_public=is_public)
             row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            least = GROWTH * Calibration(**json.loads(row[0])).vectors if row else 0
+            before = Calibration.load(row[0]) if row else None
+            least = before.growth * before.vectors if before else 0
             if _vectors(db, known.id, is_public=is_public) >= least:
-                found = measure(db, known.id, is_public=is_public)
+                found = measure(db, known.id, embed_once, is_public=is_public)
                 measured |= {key: found} if found else {}
     if measured:
         with store.write() as db:
@@ -107,30 +141,34 @@ def forget_public(db: sqlite3.Connection) -> int:
     return db.execute("DELETE FROM meta WHERE key GLOB 'calibration * public'").rowcount
 
 
-def measure(db: sqlite3.Connection, identity_id: int, *, is_public: bool = False) -> Calibration | None:
-    """Measure an embedder on a sample of this store, or of its public documents. None if there are too few
-    documents, or if neighbours are hardly more similar than others. The sample depends on the store
-    alone."""
+def measure(
+    db: sqlite3.Connection, identity_id: int, embed_probes: EmbedProbes, *, is_public: bool = False
+) -> Calibration | None:
+    """Measure an embedder on a sample of this store, or of its public documents. None if nothing could be
+    measured. The sample depends on the store alone."""
     firsts: list[int] = []
     pairs: list[tuple[int, int]] = []
     for first, second in _sampled(db, identity_id, is_public=is_public):
         firsts.append(first)
         if second:
             pairs.append((first, second))
-    if len(firsts) < _LEAST:
+    if not firsts:
         return None
     chunks, vectors = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
-    unrelated, neighbours = _levels(firsts, pairs, chunks, vectors)
-    if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
+    between = _levels(firsts, pairs, chunks, vectors) if len(firsts) >= _LEAST else None
+    levels = measure_levels(db, identity_id, embed_probes(), _SHOWN if is_public else "true")
+    if between is None and not levels:
         return None
-    return Calibration(unrelated, neighbours, len(chunks), _vectors(db, identity_id, is_public=is_public))
+    unrelated, neighbours = between or (UNRELATED, NEIGHBOURS)  # as they are
+    count = _vectors(db, identity_id, is_public=is_public)
+    return Calibration(unrelated, neighbours, len(chunks), count, tuple(levels))
 
 
 def _levels(
     firsts: Sequence[int], pairs: Sequence[tuple[int, int]], chunks: Sequence[int], vectors: Vectors
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     """Return two median similarities: of the first passages of different documents, and of passages that
-    follow each other. ``vectors`` has a row for each of ``chunks``."""
+    follow each other; None if they are hardly different. ``vectors`` has a row for each of ``chunks``."""
     row_of = {chunk: row for row, chunk in enumerate(chunks)}
     start = vectors[[row_of[first] for first in firsts]]
     unrelated = float(np.median((start @ start.T)[np.triu_indices(len(firsts), 1)]))
@@ -140,6 +178,8 @@ def _levels(
         left = vectors[[row_of[first] for first, _ in pairs]]
         right = vectors[[row_of[second] for _, second in pairs]]
         neighbours = float(np.median((left * right).sum(1)))
+    if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
+        return None
     return unrelated, neighbours
 
 
@@ -153,9 +193,7 @@ def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> in
     """The number of texts that have a vector of an embedder."""
     if not is_public or find.sees_all(db, _GUEST):
         return count_embedded(db, identity_id)
-    sql = """SELECT count(*) FROM embeddings e WHERE e.identity_id = ? AND EXISTS (
-                 SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
-                 WHERE c.embed_hash = e.hash AND NOT d.private)"""
+    sql = f"SELECT count(*) FROM embeddings e WHERE e.identity_id = ? AND {_SHOWN}"
     return int(db.execute(sql, (identity_id,)).fetchone()[0])
 
 
