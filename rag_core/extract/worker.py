@@ -9,6 +9,7 @@ frames over its standard input and output: a length in eight bytes, and then so 
 from __future__ import annotations
 
 import base64
+import faulthandler
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -300,7 +301,7 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who asked, who will hang up
-    alarm = getattr(signal, "alarm", int)  # Windows has none
+    alarm = alarm_clock()
 
     def goes_on() -> None:
         alarm(limit_s)
@@ -320,6 +321,21 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
         answer = _answered(line, data)
         alarm(0)
         _write_frame(answers, answer)
+
+
+def alarm_clock() -> Callable[[int], object]:
+    """Return what ends this process in so many seconds, unless it is called again before; 0 means never."""
+    if hasattr(signal, "alarm"):
+        return signal.alarm
+
+    def set_alarm(seconds: int) -> None:  # Windows has no signals for that
+        if seconds:
+            faulthandler.dump_traceback_later(seconds, exit=True, file=sink)
+        else:
+            faulthandler.cancel_dump_traceback_later()
+
+    sink = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open as long as the process
+    return set_alarm
 
 
 def _answered(line: bytes, data: bytes) -> bytes:

@@ -16,6 +16,7 @@ import pytest
 
 from rag_core import system
 from rag_core.errors import InUpkeep, InvalidInput, StoreBusy
+from rag_core.extract.tesseract import Tesseract
 from rag_core.library import Library
 from rag_core.running import background, watching
 from rag_core.store import lock
@@ -73,6 +74,7 @@ def test_the_commands_of_a_first_day_work(
 
 
 def test_files_are_followed_while_the_app_runs(store: Path, library: Library) -> None:
+    (store / "there.md").write_text("It was there before.\n")
     with watching_of(library):
         (store / "new.md").write_text("About a quokka.\n")
         until(lambda: found(library, "quokka") == ["new.md"])
@@ -89,6 +91,7 @@ def watching_of(library: Library) -> Iterator[None]:
     watcher = threading.Thread(target=watching.watch, args=(library, OWNER, stop, begin))
     watcher.start()
     try:
+        until(lambda: found(library, "before") == ["there.md"])
         yield
     finally:
         stop.set()
@@ -222,6 +225,35 @@ def test_commands_are_quoted_as_both_shells_there_take_them(windows: None, word:
     assert system.quote(word) == quoted
 
 
+def test_tesseract_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "Tesseract-OCR" / "tesseract"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(system, "_PROGRAMS", (str(program.parent),))
+    assert system.find_program("tesseract") == str(program)
+    assert Tesseract.is_installed()
+
+
+ENDLESS = """
+import signal
+del signal.alarm
+from rag_core.extract.worker import alarm_clock
+alarm = alarm_clock()
+alarm(60)
+alarm(0)
+alarm(1)
+while True:
+    pass
+"""
+
+
+def test_a_reader_that_never_ends_is_ended_without_the_signals_of_posix() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDLESS], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 @pytest.mark.thorough
 def test_the_app_serves_and_keeps_up_to_date(notes: Path, home: Path) -> None:
     write(notes, {"tea.md": "About green tea.\n"})
@@ -232,12 +264,12 @@ def test_the_app_serves_and_keeps_up_to_date(notes: Path, home: Path) -> None:
         [*command, "init", notes, "--store", "s"], check=False, capture_output=True, **options
     )
     assert done.returncode == 0, done.stderr
+    (notes / "new.md").write_text("About a quokka.\n")
     with subprocess.Popen([*command, "serve", "--port", "0"], stdout=subprocess.PIPE, **options) as app:
         try:
             assert app.stdout is not None
             address = next(word for word in app.stdout.readline().split() if word.startswith("http://"))
             assert httpx.get(address.rstrip(".")).status_code == 200
-            (notes / "new.md").write_text("About a quokka.\n")
             url = f"{address.rstrip('./')}/api/v1/search"
             until(lambda: hits(url, "quokka") == ["new.md"])
         finally:
