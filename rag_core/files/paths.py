@@ -110,7 +110,8 @@ def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
     with suppress(OSError, InvalidInput):
         if entry.is_symlink():
             contained(Path(entry.path), roots)
-        return not entry.name.startswith(".") and entry.is_dir() and os.access(entry.path, os.R_OK | os.X_OK)
+        is_hidden = entry.name.startswith(".") or system.is_hidden(entry.stat(follow_symlinks=False))
+        return not is_hidden and entry.is_dir() and os.access(entry.path, os.R_OK | os.X_OK)
     return False
 
 

@@ -126,9 +126,13 @@ class Rules:
 
     def hides(self, place: WalkFolder, name: bytes, status: os.stat_result) -> bool:
         """Whether the system hides a file or folder in ``place``, and no include pattern names it."""
-        if not system.is_hidden(status) or name.lower() in self.include.spelled:
+        lower = name.lower()
+        if not system.is_hidden(status) or lower in self.include.spelled:
             return False
-        return not (name.lower() == b"library" and stat.S_ISDIR(status.st_mode) and is_home(place.full))
+        is_on_the_way = (lower == b"library" and is_home(place.full)) or (
+            lower in CLOUD_FOLDERS and _is_library(place)
+        )
+        return not (is_on_the_way and stat.S_ISDIR(status.st_mode))
 
     def holds_profile(self, place: WalkFolder) -> bool:
         """Whether a folder below the root is the profile of a browser or mail program."""

@@ -9,15 +9,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import repeat
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from rag_core.errors import ExtractError, StoreError
-from rag_core.extract import current_sql, file_type, hardly_text, is_current
+from rag_core.extract import current_sql, hardly_text
 from rag_core.extract.filetypes import NAMED
 from rag_core.files import IN_CLOUD, FileStat, Walk, display, opened_in_slices, scan, slices, with_sep
 from rag_core.index.choice import no_match
 from rag_core.index.embedded import EmbeddedPictures
+from rag_core.index.moves import HashOf, KnownFile, Move, candidates, moved_in_cloud, paired
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.jobs import Request
@@ -29,33 +30,6 @@ from rag_core.wording import plural, some
 MAX_FILE_BYTES = 64_000_000
 _STRAYS = 10  # a folder with this many times fewer files than documents may be an unmounted disk
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
-
-_HashOf = Callable[[FileRecord], str]
-
-
-class KnownFile(NamedTuple):
-    """What the store knows about a file. A tuple, because there is one for every file."""
-
-    id: int
-    display: str
-    stat: FileStat
-    file_hash: str
-    state: str
-    title_from: str
-    extractor: int
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the file was read by the current version of its extractor."""
-        return is_current(self.extractor, PurePosixPath(self.display))
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A document, and the file that it belongs to now; its path or its stat changed."""
-
-    known: KnownFile
-    file: FileRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +148,10 @@ def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bo
         excluded=sides.excluded & {known.stat.path for known in gone},
         left_alone=left_alone,
         is_partial=bool(walk.vanished),
-        warnings=_warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else (),
+        warnings=(
+            *(_warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else ()),
+            *(_left_in_cloud(waiting) if only is not None else ()),
+        ),
         pictures=sides.pictures,
     )
 
@@ -245,7 +222,7 @@ class _Seen(NamedTuple):
     source: Source
     walk: Walk
     sides: _Sides
-    hash_of: _HashOf
+    hash_of: HashOf
     started_ns: int
 
     def record(self, stat: FileStat) -> FileRecord:
@@ -326,6 +303,11 @@ def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str,
     return tuple(sentences)
 
 
+def _left_in_cloud(files: Sequence[KnownFile]) -> tuple[str, ...]:
+    """Return a sentence about files that were asked for and are only in a cloud."""
+    return (f"Left out {some([file.display for file in files], 'file')}. {IN_CLOUD}",) if files else ()
+
+
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
     """Raise StoreError if the source has documents but none of their files exists any more."""
     here = with_sep(os.fsencode(source.root))
@@ -404,9 +386,9 @@ def _moved(
     from ``read``, unless they must be read by a newer extractor, for which those ``in_cloud`` wait."""
     gone = _gone(seen)
     new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
-    moves = _paired(_candidates(gone, new, seen.hash_of))
-    here, paired = len(moves), {move.known.id for move in moves}
-    moves += _moved_in_cloud([known for known in gone if known.id not in paired], in_cloud)
+    moves = paired(candidates(gone, new, seen.hash_of))
+    here, found = len(moves), {move.known.id for move in moves}
+    moves += moved_in_cloud([known for known in gone if known.id not in found], in_cloud)
     new_paths = {move.file.stat.path for move in moves}
     old_paths = {move.known.stat.path for move in moves}
     read["added"] = [file for file in read["added"] if file.stat.path not in new_paths]
@@ -424,56 +406,6 @@ def _gone(seen: _Seen) -> list[KnownFile]:
         for path, known in sides.known.items()
         if path in sides.excluded or not (path in present or _below(path, unlisted))
     ]
-
-
-def _moved_in_cloud(gone: Sequence[KnownFile], in_cloud: Sequence[FileRecord]) -> list[Move]:
-    """Pair files that are only in a cloud with missing documents of the same size, time and type, where there
-    is one of each."""
-    new: defaultdict[tuple[int, int, str], list[FileRecord]] = defaultdict(list)
-    missing: defaultdict[tuple[int, int, str], list[KnownFile]] = defaultdict(list)
-    for file in in_cloud:
-        new[file.stat.size, file.stat.mtime_ns, _type(file)].append(file)
-    for known in gone:
-        if known.state == "indexed" and known.file_hash:
-            missing[known.stat.size, known.stat.mtime_ns, _type(known)].append(known)
-    pairs = [(missing[key], new[key]) for key in new.keys() & missing.keys()]
-    return [Move(known[0], files[0]) for known, files in pairs if len(known) == len(files) == 1]
-
-
-def _candidates(
-    gone: Sequence[KnownFile], new: Sequence[FileRecord], hash_of: _HashOf
-) -> list[tuple[FileRecord, list[KnownFile]]]:
-    """For each new file as large as a missing one: the missing documents with the same content and type."""
-    missing: defaultdict[tuple[str, str], list[KnownFile]] = defaultdict(list)
-    for known in gone:
-        if known.state == "indexed" and known.file_hash:
-            missing[known.file_hash, _type(known)].append(known)
-    sizes = {known.stat.size for group in missing.values() for known in group}
-    same_size = [file for file in new if file.stat.size in sizes]
-    return [(file, missing.get((hash_of(file), _type(file)), [])) for file in same_size]
-
-
-def _paired(candidates: Sequence[tuple[FileRecord, list[KnownFile]]]) -> list[Move]:
-    """Pair each new file with one missing document of its candidates, first with one of the same name."""
-    moves: list[Move] = []
-    paired: set[bytes] = set()
-    for by_name in (True, False):
-        for file, group in candidates:
-            if file.stat.path in paired:
-                continue
-            if best := next((known for known in group if not by_name or _name(known) == _name(file)), None):
-                group.remove(best)
-                paired.add(file.stat.path)
-                moves.append(Move(best, file))
-    return moves
-
-
-def _name(file: KnownFile | FileRecord) -> str:
-    return PurePosixPath(file.display).name
-
-
-def _type(file: KnownFile | FileRecord) -> str:
-    return file_type(PurePosixPath(file.display))
 
 
 def wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:

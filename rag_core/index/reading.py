@@ -44,8 +44,9 @@ from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_s
 from rag_core.index.embedding import BATCH, Embedding
 from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import JobLog
+from rag_core.index.moves import Move
 from rag_core.index.parts import Container, KnownParts, PartsReading, container_name, forget_parts
-from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan
+from rag_core.index.plan import MAX_FILE_BYTES, Plan
 from rag_core.store import Store, chunks, jobs, parts, privacy, sources
 from rag_core.store import documents as write
 from rag_core.types import ChunkSpec, Extracted, FileResult, Outcome

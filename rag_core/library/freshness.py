@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from rag_core.errors import ExtractError, NotText
+from rag_core.errors import ExtractError, NotText, OnlyInCloud
 from rag_core.files import file_stat, read_bytes, with_sep
 from rag_core.system import for_calls, stub_of
 from rag_core.types import FileState
@@ -67,7 +67,7 @@ def file_state_by_hash(row: sqlite3.Row) -> FileState:
         return state
     try:
         data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], row["size"])
-    except NotText:  # it is larger than it was
+    except (NotText, OnlyInCloud):  # it is larger than it was, or was changed on another computer
         return "changed"
     except ExtractError:
         return "unknown"

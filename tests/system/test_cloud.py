@@ -12,7 +12,7 @@ import pytest
 
 from rag_core import system
 from rag_core.errors import OnlyInCloud
-from rag_core.files import IN_CLOUD, read_bytes, scan, why_skipped
+from rag_core.files import IN_CLOUD, list_folders, read_bytes, scan, why_skipped
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -114,6 +114,41 @@ def test_attributes_and_flags_tell_what_a_system_hides(
 
 
 @pytest.fixture
+def hide(monkeypatch: pytest.MonkeyPatch) -> Mark:
+    """Have the system hide files and folders: a stand-in for the attribute."""
+    inodes: set[int] = set()
+    monkeypatch.setattr(system, "is_hidden", lambda status: status.st_ino in inodes)
+    return lambda *files: inodes.update(file.stat().st_ino for file in files)
+
+
+def test_of_a_hidden_library_the_documents_of_clouds_are_read(tmp_path: Path, hide: Mark) -> None:
+    home = generate(tmp_path, "macos")
+    library = home.folder / "Library"
+    hide(
+        library,
+        library / "Mobile Documents",
+        library / "CloudStorage",
+        library / "Mail",
+        home.folder / HIDDEN,
+    )
+    walked = {os.fsdecode(file.path) for file in scan(home.folder, ()).files}
+    assert walked == home.documents | home.online_only
+
+
+def test_a_hidden_file_is_read_where_a_pattern_names_it_and_a_picker_shows_no_hidden_folder(
+    tmp_path: Path, hide: Mark
+) -> None:
+    write(tmp_path, {"a/tea.md": "About green tea.\n", "b/oak.md": "About an oak.\n", "own.md": "Mine.\n"})
+    hide(tmp_path / "a", tmp_path / "own.md")
+    assert [file.path for file in scan(tmp_path, ()).files] == [b"b/oak.md"]
+    assert [file.path for file in scan(tmp_path, ("own.md", "a/**")).files] == [b"a/tea.md", b"own.md"]
+    reason = why_skipped(tmp_path, b"own.md", ())
+    assert reason is not None
+    assert reason.text == "is hidden by the system and no include pattern names it"
+    assert list_folders(tmp_path, [tmp_path]) == [tmp_path / "b"]
+
+
+@pytest.fixture
 def note(library: Library, notes: Path) -> Path:
     """A note of store ``s`` that was read."""
     (notes / "tea.md").write_text("About green tea.\n")
@@ -134,6 +169,19 @@ def test_a_note_that_goes_to_the_cloud_keeps_its_text(
     assert found(library, "green tea") == ["tea.md"]
     assert set(library.files.states(OWNER, "s").values()) == {"fresh"}
     assert library.upkeep.verify(OWNER, "s", files=True).findings == ()
+
+
+def test_a_note_that_changes_in_the_cloud_keeps_its_text_and_says_so(
+    note: Path, library: Library, evict: Mark, opened: list[str]
+) -> None:
+    note.write_text("About black tea, on another computer.\n")
+    evict(note)
+    opened.clear()
+    assert outcomes(index(library, "s")) == {}
+    assert "tea.md" not in opened
+    assert found(library, "green tea") == ["tea.md"]
+    assert library.files.get(OWNER, "s", "tea.md").state == "changed"
+    assert "tea.md" not in opened
 
 
 def test_a_note_that_comes_back_is_not_read_again_and_a_new_one_is_read(
@@ -180,6 +228,8 @@ def test_a_new_note_in_the_cloud_is_listed_with_the_reason(
     [listed] = [each for each in run("list", "--json").json["files"] if "tea.md" in each.values()]
     assert (listed["state"], listed["reason"]) == ("skipped", IN_CLOUD)
     assert "cloud_files" in run("doctor", "--file", notes / "tea.md").out
+    said = run("reindex", "tea.md")
+    assert f"Left out tea.md. {IN_CLOUD}" in said.out + said.err
 
 
 def test_a_setting_has_them_downloaded(run: Run, home: Path, notes: Path, evict: Mark) -> None:
