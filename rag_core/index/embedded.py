@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from rag_core.extract import type_of_suffix
-from rag_core.files import EVERYTHING, FileStat, display, scan
+from rag_core.files import EVERYTHING, IN_CLOUD, FileStat, display, scan
 from rag_core.store import privacy, sources
 from rag_core.text.words import name_key
 from rag_core.types import Extracted, Link, Segment, Source
@@ -75,9 +75,11 @@ class EmbeddedPictures:
                 yield link, picture.path
 
     def changed(self, db: sqlite3.Connection) -> set[bytes]:
-        """The paths of notes with an embedded picture that was added, changed or removed after the note was
-        read. File times in the future are ignored."""
+        """The paths of notes with an embedded picture that was added, changed, removed or downloaded after
+        the note was read. File times in the future are ignored."""
         now = time.time_ns()
+        sql = "SELECT path FROM documents WHERE source_id = ? AND state = 'skipped' AND reason = ?"
+        were_in_cloud = {row[0] for row in db.execute(sql, (self.source.id, IN_CLOUD))}
         sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
                  JOIN documents d ON d.id = l.document_id
                  WHERE d.source_id = ? AND d.state = 'indexed' AND l.type = 'embed'"""
@@ -89,8 +91,10 @@ class EmbeddedPictures:
             pictures = there.setdefault((row["id"], row["path"]), set())
             if file := self.find(display(row["path"]), row["target"]):
                 pictures.add(display(file.path))
-                times = (file.mtime_ns, file.ctime_ns) if file.path not in self.online_only else ()
-                if any(row["scanned_ns"] <= each <= now for each in times):
+                if file.path in self.online_only:
+                    continue
+                is_new = any(row["scanned_ns"] <= each <= now for each in (file.mtime_ns, file.ctime_ns))
+                if is_new or file.path in were_in_cloud:
                     found.add(row["path"])
         sql = "SELECT DISTINCT anchor_ref FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
         for (number, path), pictures in there.items():

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from sqlite3 import Connection
 from typing import Literal
 
-from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, RagError, StoreError
+from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, OnlyInCloud, RagError, StoreError
 from rag_core.extract import (
     TIME_LIMIT_S,
     Workers,
@@ -49,7 +49,8 @@ from rag_core.index.parts import Container, KnownParts, PartsReading, container_
 from rag_core.index.plan import MAX_FILE_BYTES, Plan
 from rag_core.store import Store, chunks, jobs, parts, privacy, sources
 from rag_core.store import documents as write
-from rag_core.types import ChunkSpec, Extracted, FileResult, Outcome
+from rag_core.store import pictures as picture_rows
+from rag_core.types import ChunkSpec, Extracted, FileResult, Outcome, Segment
 
 _WARNINGS_SHOWN = 20
 _UNSURE = (
@@ -423,6 +424,10 @@ class Reading:
             try:
                 data = self._bytes(root, path)
                 seen = self._seen(data, PurePosixPath(display(path)), remote, most)
+            except OnlyInCloud:
+                if kept := self._kept_text(file, path):
+                    pictures.append(ReadPicture(link, path, kept))
+                continue
             except ExtractError:  # it is damaged
                 self.look()
                 continue
@@ -432,6 +437,13 @@ class Reading:
         if self.limits.pictures:
             ocr.note_pictures(self.limits.pictures, file.file_hash, hashes)
         return pictures
+
+    def _kept_text(self, note: write.FileRecord, picture: bytes) -> Extracted | None:
+        """Return the text that the store has of a picture in a note; None if it has none."""
+        with self.store.read() as db:
+            text = picture_rows.text_in_note(db, note.source_id, note.stat.path, display(picture))
+        segments = (Segment(0, len(text)),)
+        return Extracted(text, "picture", "", "", "file name", segments) if text else None
 
     def _seen(
         self, data: bytes, path: PurePosixPath, remote: RemoteReader | None, most: int

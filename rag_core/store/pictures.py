@@ -54,6 +54,19 @@ def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
     return int(pictures), int(pages)
 
 
+def text_in_note(db: sqlite3.Connection, source_id: int, note: bytes, picture: str) -> str:
+    """Return the text that a note was stored with of a picture that it embeds; '' if there is none."""
+    sql = """SELECT c.text, c.start, c."end" FROM chunks c JOIN documents d ON d.id = c.document_id
+             WHERE d.source_id = ? AND d.path = ? AND c.anchor_type = 'picture' AND c.anchor_ref = ?
+             ORDER BY c.chunk_index"""
+    text, end = "", 0
+    for row in db.execute(sql, (source_id, note, picture)):
+        repeated = max(end - row["start"], 0) if text else 0  # passages overlap
+        text += row["text"][repeated:] if repeated else f"\n{row['text']}"
+        end = row["end"]
+    return text.strip()
+
+
 def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | None:
     """The number of unread pictures in a document; None if it is gone, or its file no longer has
     ``file_hash``."""

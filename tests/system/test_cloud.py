@@ -12,10 +12,12 @@ import pytest
 
 from rag_core import system
 from rag_core.errors import OnlyInCloud
+from rag_core.extract import ocr
 from rag_core.files import IN_CLOUD, list_folders, read_bytes, scan, why_skipped
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
+from tests.extract.test_ocr import packed, picture
 from tests.support.command import Run
 from tests.support.configured import configure
 from tests.support.stored import found, outcomes, paths
@@ -33,10 +35,10 @@ def evict(monkeypatch: pytest.MonkeyPatch) -> Mark:
     inodes: set[int] = set()
     monkeypatch.setattr(system, "is_online_only", lambda status: status.st_ino in inodes)
 
-    def evicted(*files: Path, back: bool = False) -> None:
+    def evicted(*files: Path, back: bool = False, changes_time: bool = True) -> None:
         found = {file.stat().st_ino for file in files}
         inodes.difference_update(found) if back else inodes.update(found)
-        for file in files:  # some systems change the time of its last change of any kind
+        for file in files if changes_time else ():  # the time of its last change of any kind
             file.chmod(file.stat().st_mode ^ 0o1)
 
     return evicted
@@ -205,6 +207,38 @@ def test_a_note_that_is_renamed_in_the_cloud_keeps_its_text(
     note.rename(note.with_name("green.md"))
     assert outcomes(index(library, "s")) == {"green.md": "moved"}
     assert found(library, "green tea") == ["green.md"]
+
+
+def in_notes(library: Library, words: str) -> list[str]:
+    """The notes that hold ``words`` word for word."""
+    answer = library.search(OWNER, f'"{words}" type:markdown', ["s"], mode="lexical")
+    return [hit.document.path for hit in answer.hits]
+
+
+@pytest.mark.skipif(ocr.find_engine("auto") is None, reason="no OCR is installed")
+def test_a_note_keeps_the_text_of_a_picture_in_the_cloud_and_gets_that_of_one_that_comes_back(
+    library: Library, notes: Path, evict: Mark, opened: list[str]
+) -> None:
+    gate, wall = notes / "gate.png", notes / "wall.png"
+    gate.write_bytes(packed(picture("BOARDING GATE SEVEN"), "PNG"))
+    wall.write_bytes(packed(picture("YELLOW WALLPAPER"), "PNG"))
+    (notes / "trip.md").write_text("The way: ![](gate.png)\n")
+    for file in (gate, wall, notes / "trip.md"):
+        os.utime(file, (10**9, 10**9))
+    evict(wall)
+    index(library, "s", notes)
+    assert in_notes(library, "boarding gate") == ["trip.md"]
+    evict(gate)
+    (notes / "trip.md").write_text("The other way: ![](gate.png), ![](wall.png)\n")
+    opened.clear()
+    index(library, "s")
+    assert not {"gate.png", "wall.png"} & {*opened}
+    assert in_notes(library, "boarding gate") == ["trip.md"]
+    assert in_notes(library, "yellow wallpaper") == []
+    evict(gate, wall, back=True, changes_time=False)
+    index(library, "s")
+    assert in_notes(library, "yellow wallpaper") == ["trip.md"]
+    assert in_notes(library, "boarding gate") == ["trip.md"]
 
 
 def test_a_stub_of_icloud_stands_for_its_file(note: Path, library: Library, opened: list[str]) -> None:
