@@ -278,4 +278,4 @@ def test_the_app_serves_and_keeps_up_to_date(notes: Path, home: Path) -> None:
 
 def hits(url: str, query: str) -> list[str]:
     results = httpx.post(url, json={"query": query}).json()["results"]
-    return [hit["path"] for hit in results]
+    return [hit["file_path"] for hit in results if hit["relevant"]]
