@@ -1,6 +1,6 @@
-"""Renew the README's pictures: ``python docs/make_pictures.py``.
+"""Renew the pictures of the pages: ``python docs/make_pictures.py``.
 
-Indexes a few notes in a throw-away home, opens the real app in the browser that the tests drive and
+Indexes the sample notes in a throw-away home, opens the real app in the browser that the tests drive and
 photographs it. Needs the model: run ``make setup`` first, or name its folder
 in COMMONPLACE_MODELS.
 
@@ -11,8 +11,10 @@ its states, on a desk in light and on a phone in dark colours, to be looked at a
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,9 +22,9 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
+from rag_core.cli.demo import SAMPLES  # noqa: E402
 from rag_core.config import Settings, load  # noqa: E402
 from rag_core.library import Library  # noqa: E402
-from rag_core.types import OWNER  # noqa: E402
 from tests.browser.browser import NoBrowser, find  # noqa: E402
 from tests.browser.chromium import Watched  # noqa: E402
 from tests.browser.page_homes import opened  # noqa: E402
@@ -30,49 +32,36 @@ from tests.browser.page_states import LOOKS, STATES, State  # noqa: E402
 from tests.support.live import start  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
-SHOTS = {"search": "/?q=how+long+does+green+tea+keep"}
-NOTES = {
-    "kitchen/Green tea.md": "---\ntags: [tea, recipe]\ndate: 2026-02-11\n---\n# Green tea\n\n## Brewing\n\n"
-    "Water at 70 °C, two minutes, 3 g for a cup. Hotter water makes it bitter.\n\n## Storage\n\n"
-    "Green tea **keeps six months** in a tin that closes well, away from light and spices. In the fridge it"
-    " keeps for a year, if the bag is airtight. After that it tastes of hay.\n\n"
-    "- sencha: 6 months, in the fridge 1 year\n- matcha: 6 weeks, in the fridge 6 months\n\n"
-    "What to buy: [[Tea shopping]].\n",
-    "kitchen/Tea shopping.md": "---\ntags: [tea]\ndate: 2026-03-02\n---\n# Tea shopping\n\n"
-    "Buy only what we drink in a season: the sencha of last spring was stale by autumn.\n",
-    "kitchen/Pantry.md": "---\ntags: [recipe]\ndate: 2025-11-20\n---\n# Pantry\n\n"
-    "How long things last: flour a year, coffee beans two months, black tea two years, spices three.\n",
-    "journal/2026-02-11 Sunday.md": "# Sunday\n\nTidied the kitchen. Threw away old tea: the matcha had lost"
-    " its colour after a month in the open tin.\n",
-    "travel/Kyoto.md": "---\ntags: [travel]\ndate: 2025-04-18\n---\n# Kyoto\n\n"
-    "The shop in Uji packs green tea in foil: unopened it is fine for a year, they said.\n",
-    "work/Queue decision.md": "---\ndate: 2026-01-15\n---\n# Queue decision\n\n"
-    "We keep SQS: ordering matters less than not running a broker.\n",
-    "work/On call.md": "---\ndate: 2026-01-30\n---\n# On call\n\nThe green dashboard first, then the logs.\n",
+SHOTS = {
+    "search": "/?q=how+long+does+green+tea+keep",
+    "ask": "/ask",
+    "files": "/files?store=samples",
+    "document": "/files?store=samples&path=kitchen%2FGreen+tea.md",
+    "index": "/index?store=samples",
+    "stores": "/stores",
+    "settings": "/settings",
 }
-"""What the README's picture searches: path → note."""
+"""A picture of each page of the app: its name, and the address."""
+QUESTION = "How long does green tea keep?"
 WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
 
-def index_notes(home: Path, models: Path) -> None:
-    """Write `NOTES` and read them into a store."""
-    for path, text in NOTES.items():
-        file = home / "notes" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-    library = Library.open(Settings(home / "data", models, (home,)))
-    library.create_store(OWNER, "notes")
-    library.add_source(OWNER, "notes", home / "notes", ("**/*.md",))
-    library.jobs.request(OWNER, "notes")
-    job = library.jobs.run(OWNER, "notes")
-    if job is None or job.state != "done" or job.message:
-        raise SystemExit(f"The notes could not be indexed: {job and job.message}")
-    library.close()
+def index_samples(home: Path, models: Path) -> None:
+    """Copy the sample notes into a home and read them into a store."""
+    shutil.copytree(SAMPLES, home / "notes")
+    with closing(Library.open(Settings(home / "data", models, (home,)))) as library:
+        job = library.add(home / "notes", "samples")
+        if job is None or job.state != "done" or job.message:
+            raise SystemExit(f"The notes could not be indexed: {job and job.message}")
 
 
 def photograph(page: Page, address: str, target: Path) -> None:
     """One page, when its script has ended and its fonts are there."""
     page.goto(address)
+    if target.stem == "ask":
+        page.get_by_label("Ask your notes", exact=True).first.fill(QUESTION)
+        page.keyboard.press("Enter")
+        page.get_by_text("Passages").first.wait_for(state="attached")
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.evaluate("document.fonts.ready")
     page.wait_for_timeout(1500)
@@ -80,12 +69,12 @@ def photograph(page: Page, address: str, target: Path) -> None:
 
 
 def make_readme_pictures(folder: Path) -> None:
-    """The pictures that the README shows."""
+    """The pictures that the README and the tour show."""
     models = load().model_dir
     with tempfile.TemporaryDirectory() as temporary:
         home, server_folder = Path(temporary, "home"), Path(temporary, "server")
         server_folder.mkdir()
-        index_notes(home, models)
+        index_samples(home, models)
         places = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_MODELS": str(models)}
         folder.mkdir(parents=True, exist_ok=True)
         with start(server_folder, **places) as server, sync_playwright() as driver:
@@ -124,7 +113,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--into", type=Path, default=IMAGES, metavar="FOLDER", help="where the README's pictures go"
+        "--into", type=Path, default=IMAGES, metavar="FOLDER", help="where the pictures of the pages go"
     )
     parser.add_argument("--states", type=Path, metavar="FOLDER", help="where pictures of every state go")
     parser.add_argument("--only", default="", metavar="WORDS", help="only the states whose name holds this")

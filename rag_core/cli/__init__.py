@@ -41,6 +41,7 @@ COMMANDS = {
     "share": "sharing.share",
     "serve": "serving.serve",
     "open": "opening.open_app",
+    "demo": "demo.demo",
     "service": "autostart.service",
     "watch": "serving.watch",
     "mcp": "serving.mcp",

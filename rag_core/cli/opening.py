@@ -61,15 +61,16 @@ def start_app() -> None:
     if running := where_it_runs(settings.data_dir):
         url = f"http://127.0.0.1:{running}/"
         click.echo(f"Commonplace runs already, at {url}")
-        if _has_screen():
+        if has_screen():
             webbrowser.open(url)
         return
-    _fetch_model(settings.embedder, settings.model_dir)
-    serve_owners_app(settings.port, open_browser=_has_screen())
+    fetch_model(settings.embedder, settings.model_dir)
+    serve_owners_app(settings.port, open_browser=has_screen())
 
 
-def _fetch_model(embedder: str, model_dir: Path) -> None:
-    """Install the embedder of new stores, if it is built in and missing."""
+def fetch_model(embedder: str, model_dir: Path) -> None:
+    """Install the embedder of new stores, if it is built in and missing. Where that fails, it is said, and
+    words are searched."""
     from rag_core.models.built_in import BUILT_IN
     from rag_core.models.built_in_install import install, is_installed
 
@@ -82,7 +83,7 @@ def _fetch_model(embedder: str, model_dir: Path) -> None:
         warn(f"{error} Until then, notes are found by words. The Index page tries it again.")
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Whether a browser can show a page here: over ssh there may be none, or one in the terminal."""
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return not sys.platform.startswith("linux") or any(map(os.environ.get, screens))

@@ -33,7 +33,8 @@ def test_the_pictures_of_the_readme_can_be_made_anew(
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_MODELS", str(model_dir))
     run_script("--into", tmp_path)
-    shown = re.findall(r"docs/images/([\w-]+\.png)", README.read_text("utf-8"))
+    pages = README.read_text("utf-8") + (ROOT / "docs" / "tour.md").read_text("utf-8")
+    shown = re.findall(r"images/([\w-]+\.png)", pages)
     assert {path.name for path in tmp_path.iterdir()} == set(shown) != set()
     assert {path.name: size(path) for path in tmp_path.iterdir()} == {
         name: size(ROOT / "docs" / "images" / name) for name in shown

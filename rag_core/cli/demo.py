@@ -1,0 +1,90 @@
+"""Trying the app on sample notes, in a home of its own that is removed afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import click
+
+from rag_core.cli.opening import fetch_model, has_screen
+from rag_core.cli.options import settings_of_owner
+from rag_core.config import load
+from rag_core.config.keys import HOME, VARIABLE_PREFIX
+from rag_core.library import Library
+from rag_core.wording import plural
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "notes"
+_STORE = "samples"
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Where the app is (default: any free port)."
+)
+def demo(port: int) -> None:
+    """Try the app on a few sample notes. Ctrl-C stops it and removes them.
+
+    Your own stores and settings are not touched. What to try: docs/tour.md.
+    """
+    model_dir = settings_of_owner().model_dir
+    fetch_model("minilm", model_dir)
+    with tempfile.TemporaryDirectory(prefix="commonplace-demo-", ignore_cleanup_errors=True) as temporary:
+        home, notes = Path(temporary, "home"), Path(temporary, "notes")
+        shutil.copytree(SAMPLES, notes)
+        environment = _own_environment(home, model_dir)
+        _index(environment, notes)
+        click.echo(f"The notes are in {notes}. Ctrl-C stops the app and removes them.", err=True)
+        _serve(environment, port)
+    click.echo("The sample notes and their index are removed.", err=True)
+
+
+def _own_environment(home: Path, model_dir: Path) -> dict[str, str]:
+    """The variables without settings of the owner, which may send notes elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(VARIABLE_PREFIX)}
+    return {**kept, HOME: str(home), f"{VARIABLE_PREFIX}MODELS": str(model_dir)}
+
+
+def _index(environment: Mapping[str, str], notes: Path) -> None:
+    with closing(Library.open(load(environment))) as library:
+        job = library.add(notes, _STORE)
+        if job:
+            click.echo(f"{plural(job.counts.get('added', 0), 'sample note')} indexed.", err=True)
+
+
+def _serve(environment: Mapping[str, str], port: int) -> None:
+    """Run the app in a process of its own, and wait for its end: while it runs, its files are open."""
+    words = [sys.executable, "-m", "rag_core", "serve", "--port", str(port)]
+    if has_screen():
+        words.append("--open")
+    process = subprocess.Popen(words, env=dict(environment))
+    with _ended_by_signal():
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            pass  # the app got it, too
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait()
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Context manager: SIGTERM ends the block as Ctrl-C does, so that what follows it is done."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,89 @@
+"""The tour: the demo shows the sample notes and leaves nothing, and each query finds what the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from rag_core.cli.demo import SAMPLES
+from rag_core.config import Settings
+from rag_core.library import Library
+from tests.docs.doc_pages import ROOT
+
+TOUR = (ROOT / "docs" / "tour.md").read_text("utf-8")
+QUERIES = re.findall(r"(?m)^\| `(.+?)` \| `(.+?)` \| (.+?) \|", TOUR)
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Library:
+    folder = tmp_path_factory.mktemp("samples")
+    library = Library.open(Settings(folder / "data", model_dir, (SAMPLES,)))
+    job = library.add(SAMPLES, "samples")
+    assert job is not None
+    assert "with fourteen notes" in TOUR
+    assert job.counts["added"] == len([path for path in SAMPLES.rglob("*") if path.is_file()]) == 14
+    return library
+
+
+@pytest.mark.parametrize(("query", "path", "because"), QUERIES, ids=[query for query, *_ in QUERIES])
+def test_a_query_of_the_tour_finds_first_what_the_tour_says(
+    samples: Library, query: str, path: str, because: str
+) -> None:
+    first = samples.search(query).hits[0]
+    assert first.document.path == path
+    assert first.relevant == ("near miss" not in because)
+
+
+def test_every_kind_of_query_is_in_the_tour() -> None:
+    assert len(QUERIES) >= 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a program is ended without a word")
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
+def test_the_demo_serves_the_samples_and_removes_them(
+    tmp_path: Path, model_dir: Path, ended_by: signal.Signals
+) -> None:
+    own = tmp_path / "own"
+    environment = {
+        **os.environ,
+        "TMPDIR": str(tmp_path),
+        "COMMONPLACE_HOME": str(own),
+        "COMMONPLACE_MODELS": str(model_dir),
+        "BROWSER": "true",
+    }
+    command = [sys.executable, "-m", "rag_core", "demo"]
+    process = subprocess.Popen(
+        command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = next(line for line in process.stdout if line.startswith("Commonplace is at"))
+        with urllib.request.urlopen(line.split()[-1], timeout=60) as answer:  # noqa: S310 - the app's own
+            assert answer.status == 200
+        [folder] = tmp_path.glob("commonplace-demo-*")
+        assert (folder / "notes" / "kitchen" / "Green tea.md").is_file()
+        os.killpg(process.pid, ended_by) if ended_by is signal.SIGINT else process.send_signal(ended_by)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "The sample notes and their index are removed." in said
+    assert process.returncode == 0
+    assert list(tmp_path.glob("commonplace-demo-*")) == []
+    assert not own.exists()
+
+
+def test_the_owners_settings_do_not_reach_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from rag_core.cli.demo import _own_environment
+
+    monkeypatch.setenv("COMMONPLACE_EMBEDDER", "openai:elsewhere")
+    monkeypatch.setenv("COMMONPLACE_ACCESS_OWNERS", "ada@example.com")
+    ours = {name for name in _own_environment(tmp_path, tmp_path) if name.startswith("COMMONPLACE_")}
+    assert ours == {"COMMONPLACE_HOME", "COMMONPLACE_MODELS"}
