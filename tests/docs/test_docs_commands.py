@@ -27,10 +27,6 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
     "make run": ("serves until it is stopped", "test_packaging.py::test_make_run_starts_the_app"),
     "make test": ("would run this test again", "test_packaging.py::test_make_test_runs_pytest"),
     "make bench": ("measures for minutes", "test_benchmarks.py::test_a_judged_set_is_measured_by_name"),
-    "make dist": (
-        "builds in the checkout",
-        "test_packaging.py::test_make_dist_of_the_archive_makes_the_same_again_and_takes_nothing_private",
-    ),
     "pipx install": (
         "fetches every dependency",
         "test_packaging.py::test_the_installed_program_indexes_and_finds",
@@ -59,9 +55,13 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
         "needs another computer",
         "test_gate_live.py::test_started_otherwise_it_listens_on_no_other_address",
     ),
-    "commonplace serve": (
+    "commonplace demo": (
         "serves until it is stopped",
-        "test_packaging.py::test_open_opens_the_address_that_was_printed",
+        "test_tour.py::test_the_demo_serves_the_samples_and_removes_them",
+    ),
+    "commonplace service": (
+        "changes what this computer starts",
+        "test_autostart.py::test_it_is_installed_asked_for_and_removed",
     ),
     "commonplace open": (
         "starts the app and a browser",

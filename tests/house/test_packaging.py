@@ -106,7 +106,7 @@ def test_the_metadata_says_what_the_project_says(metadata: Message) -> None:
         "Name": DISTRIBUTION,
         "Version": __version__,
         "Summary": project["description"],
-        "Requires-Python": project["requires-python"],
+        "Requires-Python": ",".join(sorted(project["requires-python"].split(","))),
     }
     assert (metadata["License-Expression"], metadata["License-File"]) == ("MIT", "LICENSE")
     needed = metadata.get_all("Requires-Dist") or []
