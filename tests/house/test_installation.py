@@ -28,7 +28,7 @@ from tests.support.live import ROOT
 SHIPPED = ("*.md", "*.py", "*.toml", "*.txt", "*.tsv", "Makefile")
 STRANGERS = re.compile(
     r"commonplace\["
-    r"|\b(?:pip|pipx|uv)\b[^\n`#]*\b(?:install|inject|uninstall|upgrade|add|with)\b[^\n`#]*[\s'\"=]commonplace(?![\w/-])"
+    r"|\b(?:pip|pipx|uv)\b[^\n`#]*\b(?:install|inject|uninstall|upgrade|add|with)\b[^\n`#]*[\x20\t'\"=]commonplace(?![\w/-])"
     r"|\bdependencies\b[^\n]*['\"]commonplace['\"<>=~]"
 )
 """What would make an installer look for ``commonplace``, a stranger's package."""

@@ -1,4 +1,4 @@
-"""Which version this is: in the changelog, on the command line and at the end of every page."""
+"""Which version this is: in the changelog, on the command line and at the end of pages."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_the_page_that_is_served_has_the_version() -> None:
 
 
 @pytest.mark.browser
-def test_every_page_ends_with_the_version(tmp_path: Path) -> None:
+def test_pages_end_with_the_version(tmp_path: Path) -> None:
     with watch(tmp_path, places(tmp_path)) as app:
-        for name in ("", "files", "settings"):
+        for name in ("ask", "files", "index", "stores", "settings"):
             app.page.goto(f"http://{app.server.host}/{name}")
             end = app.page.locator(".stMainBlockContainer")
             expect(end).to_be_visible()
