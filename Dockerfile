@@ -1,7 +1,7 @@
 # Commonplace in a container, for a server or a NAS: docker compose up -d (see docs/container.md).
 #
-# Checked without Docker: the paths that are copied are there, and each RUN line was run in a fresh environment
-# of Linux. The image itself has not been built where this was written.
+# Checked without Docker: the paths that are copied are there, and what pip and the model's line install was run in
+# a fresh environment of Linux. The image itself has not been built where this was written.
 FROM python:3.13-slim
 
 RUN apt-get update \

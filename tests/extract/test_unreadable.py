@@ -85,7 +85,7 @@ def test_a_file_that_may_not_be_read_keeps_its_text_and_recovers(
 
     assert index(library, "s").counts["failed"] == 1
     note.chmod(0o600)
-    assert outcomes(index(library, "s")) == {"a.md": "changed"}
+    assert outcomes(index(library, "s")) == {"a.md": "reread"}
     assert found(library, "zebra woke up") == ["a.md"]
     assert contents(library, "s") == fresh_contents(library, plain_notes)
 
