@@ -7,7 +7,7 @@ Two numbers are computed for each passage. The *value* orders the passages of on
 *Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; it
 counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 over
 the best one's: having the words says more than having most of them. It counts less where even the best
-passage holds less than 0.3 of the query, as for a question in other words. *Title* is the F1 of the query's
+passage holds less than 0.4 of the query, as for a question in other words. *Title* is the F1 of the query's
 and the title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages
 names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
 gets the similarity that passages with such words have, mostly those of the same query; the more of them there
@@ -73,7 +73,7 @@ CURVES: Mapping[Mode, Logistic] = {
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
-_SOME_COVERAGE = 0.3  # of the best passage; where it holds less of the query, words tell less of all passages
+_SOME_COVERAGE = 0.4  # of the best passage; where it holds less of the query, words tell less of all passages
 _WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query

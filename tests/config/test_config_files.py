@@ -182,7 +182,7 @@ stores:
     ("yaml", "said"),
     [
         ("stores:\n  my notes:\n", "The store's name is 'my notes', which is not a store's name: 1 to 63"),
-        ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'multilingual', 'ollama:MODEL', "),
+        ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'multilingual', "),
         ("stores:\n  a: {folder: [/a]}\n", "'folder' is not a … [config.yaml:2]"),
         ("stores:\n  a: {bucket_name: x}\n", "'bucket_name' is not a … [config.yaml:2]"),
         ("stores:\n  a: {folders: [notes]}\n", "folders is 'notes', which is not an … [config.yaml:2]"),
