@@ -115,16 +115,16 @@ def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Exten
     for entry in sorted(entry_points(group=f"commonplace.{kind}"), key=attrgetter("name", "dist.name")):
         assert entry.dist is not None  # noqa: S101 - it is of an installed package
         each = Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
-        is_name = re.fullmatch(shape, each.name)
+        is_name = re.fullmatch(shape, each.name) is not None
         first, dot, suffix = each.name.partition(".") if is_name else (each.name, "", "")
         key = dot + suffix or first
-        taken = next((name for name in (key, first) if name in built_in), None)
+        taken = [name for name in (key, first) if name in built_in]
         trouble = ""
         if not is_name:
             trouble = each.problem(f"has a name that is not {said}")
         elif taken:
-            trouble = each.problem(f"cannot be used: {taken!r} is built in")
-        elif other := found.get(key):
-            trouble = f"The packages {other} and {each} both add {key!r} to commonplace.{kind}."
+            trouble = each.problem(f"cannot be used: {taken[0]!r} is built in")
+        elif key in found:
+            trouble = f"The packages {found[key]} and {each} both add {key!r} to commonplace.{kind}."
         found[key] = replace(each, trouble=trouble)
     return found

@@ -123,37 +123,50 @@ def make_plan(
 
 
 def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bool) -> Plan:
-    source, walk, sides = seen.source, seen.walk, seen.sides
+    sides = seen.sides
     read, touched = _compare(seen, force=force)
-    in_cloud = [seen.record(stat) for stat in sides.absent if _is_new(sides.known.get(stat.path))]
+    known_absent, in_cloud = _absent(seen)
     moved, gone = _moved(seen, read, in_cloud) if sides.known else ([], [])
     placed = {move.file.stat.path for move in moved}
-    in_cloud = [file for file in in_cloud if file.stat.path not in placed]
-    if not moved and len(walk.files) * _STRAYS <= sides.documents:
-        _refuse_emptied(store, source, walk)
-    waiting = [sides.known[stat.path] for stat in sides.absent if not _is_new(sides.known.get(stat.path))]
-    skipped = sides.still_skipped + sum(move.known.state == "skipped" for move in touched)
-    skipped += sum(known.state == "skipped" for known in waiting)
-    settled = len(sides.files) - len(sides.unsettled) - len(sides.absent) + len(waiting)
-    left_alone = {"unchanged": settled + len(touched) - skipped}
-    if skipped:
-        left_alone["still_skipped"] = skipped
+    if not moved and len(seen.walk.files) * _STRAYS <= sides.documents:
+        _refuse_emptied(store, seen.source, seen.walk)
     return Plan(
-        source,
+        seen.source,
         read,
         moved,
         touched,
         gone,
-        in_cloud,
+        [file for file in in_cloud if file.stat.path not in placed],
         excluded=sides.excluded & {known.stat.path for known in gone},
-        left_alone=left_alone,
-        is_partial=bool(walk.vanished),
+        left_alone=_left_alone(sides, [*(move.known for move in touched), *known_absent]),
+        is_partial=bool(seen.walk.vanished),
         warnings=(
-            *(_warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else ()),
-            *(_left_in_cloud(waiting) if only is not None else ()),
+            *_warnings(seen.source, seen.walk, only),
+            *(_left_in_cloud(known_absent) if only is not None else ()),
         ),
         pictures=sides.pictures,
     )
+
+
+def _absent(seen: _Seen) -> tuple[list[KnownFile], list[FileRecord]]:
+    """Return the documents of files that are only in a cloud now, then such files that are new."""
+    known, new = list[KnownFile](), list[FileRecord]()
+    for stat in seen.sides.absent:
+        document = seen.sides.known.get(stat.path)
+        if document is None or _is_new(document):
+            new.append(seen.record(stat))
+        else:
+            known.append(document)
+    return known, new
+
+
+def _left_alone(sides: _Sides, as_before: Sequence[KnownFile]) -> dict[str, int]:
+    """Count the files that are not read, by why. ``as_before`` are those that may have changed, but did not
+    or are in a cloud."""
+    skipped = sides.still_skipped + sum(known.state == "skipped" for known in as_before)
+    settled = len(sides.files) - len(sides.unsettled) - len(sides.absent)
+    counts = {"unchanged": settled + len(as_before) - skipped}
+    return {**counts, "still_skipped": skipped} if skipped else counts
 
 
 def _is_new(known: KnownFile | None) -> bool:
@@ -247,15 +260,22 @@ def _sides(
     only = None if only is None else only | stale
     files = _chosen(walk.files, left_out, only)
     unsettled, skipped = (files, 0) if force else _unsettled(db, source, files, stale, max_bytes)
-    online_only = walk.stubs if from_cloud else walk.online_only
-    absent = [file for file in unsettled if file.path in online_only]
-    unsettled = [file for file in unsettled if file.path not in online_only] if absent else unsettled
-    (count,) = db.execute(
-        f"SELECT count(*) FROM documents WHERE source_id = ? AND {IS_FILE}", (source.id,)
-    ).fetchone()
+    unsettled, absent = _apart(unsettled, walk.stubs if from_cloud else walk.online_only)
+    count = _file_count(db, source)
     known = _known(db, source.id) if unsettled or absent or len(files) < count else {}
     sides = _Sides(files, unsettled, absent, skipped, known, [], excluded, count, stale, pictures)
     return sides if only is None else _narrowed(sides, walk, left_out, only)
+
+
+def _apart(files: list[FileStat], online_only: Set[bytes]) -> tuple[list[FileStat], list[FileStat]]:
+    """Return the files that are on this computer, then those that are not."""
+    absent = [file for file in files if file.path in online_only]
+    return ([file for file in files if file.path not in online_only] if absent else files), absent
+
+
+def _file_count(db: sqlite3.Connection, source: Source) -> int:
+    sql = f"SELECT count(*) FROM documents WHERE source_id = ? AND {IS_FILE}"
+    return int(db.execute(sql, (source.id,)).fetchone()[0])
 
 
 def _chosen(files: list[FileStat], left_out: Set[bytes], only: Set[bytes] | None) -> list[FileStat]:
@@ -291,6 +311,8 @@ def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes])
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
     """Return a sentence for each reason why paths were left out, and one if the globs match no file."""
+    if not (walk.skipped or walk.unreadable or not walk.files):
+        return ()
     sentences: list[str] = []
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     if not (walk.files or walk.unreadable or walk.vanished):

@@ -75,13 +75,12 @@ class Saved(Service):
         )  # or raises
         seen = json.dumps(self._fitting(viewer, saved))
         parts = asdict(saved)
-        search = json.dumps({key: parts[key] for key in parts if key in _KEPT})
+        search = json.dumps({key: parts[key] for key in _KEPT})
         with self._state.open() as db:
             (count,) = db.execute("SELECT count(*) FROM saved_searches WHERE name <> ?", (name,)).fetchone()
             if count >= _MOST:
                 raise InvalidInput(f"There are {_MOST} saved searches.", "Remove one first.")
-            insert = "INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)"
-            db.execute(insert, (name, search, saved.opened_at, seen))
+            db.execute(_SAVE, (name, search, saved.opened_at, seen))
         return saved
 
     def searches(self, viewer: Viewer) -> list[SavedSearch]:
@@ -200,7 +199,8 @@ class Saved(Service):
 
 
 _NO_BUDGET = 10**9  # tokens
-_KEPT = frozenset({"text", "stores", "filters", "sort", "min_score", "mode"})
+_KEPT = "text", "stores", "filters", "sort", "min_score", "mode"
+_SAVE = "INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)"
 
 
 def _last_read(db: sqlite3.Connection) -> str:

@@ -25,7 +25,7 @@ from rag_core.search.understand import understand
 from rag_core.store import documents, embeddings, find, suggest
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
-from rag_core.store.file import active_identity, meta, now
+from rag_core.store.file import Known, active_identity, meta, now
 from rag_core.store.view import document
 from rag_core.text.tokens import estimate_tokens
 from rag_core.text.words import is_unspaced
@@ -332,11 +332,8 @@ class Searching(Service):
                 text = query.text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
                 if not embedder.reads(text):
                     raise _OtherScript("The model reads only Latin script, and this query has another.")
-                if not active.identity.digest:  # then only vectors tell whether it is still the same model
-                    now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
-                    if not embeddings.same_canary(active.canary, now):
-                        called = active.identity.model
-                        raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
+                if not active.identity.digest:
+                    self._require_same_model(active, embedder)
                 vector = self._embedders.vector(embedder, text, "query")
             scale = measured.for_question(vector) if measured else None
             return Scope(
@@ -346,6 +343,13 @@ class Searching(Service):
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
             trouble = error if may_know else EmbedderError("The embedder is not available just now.")
             return Scope(opened.store, opened.local, trouble=trouble)
+
+    def _require_same_model(self, active: Known, embedder: Embedder) -> None:
+        """Raise EmbedderError if an embedder without a digest is another model now: only vectors tell."""
+        now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
+        if not embeddings.same_canary(active.canary, now):
+            called = active.identity.model
+            raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
 
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:

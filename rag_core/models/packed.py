@@ -8,7 +8,7 @@ The beginning of the file, up to the tensors, is a file of its own once the mode
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -68,19 +68,20 @@ def read_vocabulary(path: Path) -> Vocabulary:
         magic, version, *sizes, length = _HEAD.unpack_from(data)
         if (magic, version) != (_MAGIC, _VERSION):
             raise ValueError(f"{path.name!r} has an unknown format")
-        count, begin, end, pad, unknown = sizes[-5:]
-        start = _HEAD.size
-        ends = np.frombuffer(data, "<u4", count + 1, start).tolist()
-        start += 4 * (count + 1)
-        scores = np.frombuffer(data, "<f4", count, start).copy()
-        start += 4 * count
-        blob = bytes(data[start : start + length])
-        pieces = [blob[first:last].decode() for first, last in pairwise(ends)]
-        replaced, size = _replaced(data, start + length)
+        return _vocabulary(data, sizes[-5:], length)
     except struct.error as error:
         raise ValueError(f"{path.name!r} is incomplete") from error
+
+
+def _vocabulary(data: Any, sizes: Sequence[int], length: int) -> Vocabulary:
+    """Read what follows the head: where each piece ends, the scores, and the pieces in ``length`` bytes."""
+    count, begin, end, pad, unknown = sizes
+    ends = np.frombuffer(data, "<u4", count + 1, _HEAD.size).tolist()
+    scores = np.frombuffer(data, "<f4", count, _HEAD.size + 4 * (count + 1)).copy()
+    start = _HEAD.size + 4 * (2 * count + 1)
+    pieces = [bytes(data[start + first : start + last]).decode() for first, last in pairwise(ends)]
     marks = (begin, pad, end, unknown, count - 1)
-    return Vocabulary(pieces, scores, begin, end, unknown, marks, replaced, size)
+    return Vocabulary(pieces, scores, begin, end, unknown, marks, *_replaced(data, start + length))
 
 
 def _replaced(data: Any, start: int) -> tuple[dict[int, str], int]:

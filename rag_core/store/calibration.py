@@ -160,8 +160,9 @@ def measure(
     if between is None and not levels:
         return None
     unrelated, neighbours = between or (UNRELATED, NEIGHBOURS)  # as they are
-    count = _vectors(db, identity_id, is_public=is_public)
-    return Calibration(unrelated, neighbours, len(chunks), count, tuple(levels))
+    return Calibration(
+        unrelated, neighbours, len(chunks), _vectors(db, identity_id, is_public=is_public), tuple(levels)
+    )
 
 
 def _levels(

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from heapq import nlargest
 from typing import NamedTuple
 
 import numpy as np
@@ -172,22 +173,15 @@ class _Exact(NamedTuple):
 
 def _exact(db: sqlite3.Connection, known: Known, tried: Ids) -> _Exact:
     """The nearest of the vectors ``tried``, found by comparing each with all."""
-    sql = f"SELECT vector {_MINE} AND id = ?"
-    vectors = [db.execute(sql, (known.id, number)).fetchone()[0] for number in tried.tolist()]
+    one = f"SELECT vector {_MINE} AND id = ?"
+    vectors = [db.execute(one, (known.id, number)).fetchone()[0] for number in tried.tolist()]
     queries = np.frombuffer(b"".join(vectors), "<f2").astype(np.float32).reshape(len(tried), -1)
-    best = [np.empty(0, np.int64)] * len(tried)
-    values = [np.empty(0, np.float32)] * len(tried)
+    best: list[list[tuple[float, int]]] = [[] for _ in vectors]
     for ids, rows in signs.parts(db, known.id):
-        for place, similarities in enumerate(np.einsum("ij,kj->ki", rows, queries)):
-            merged = np.concatenate([values[place], similarities])
-            numbers = np.concatenate([best[place], np.array(ids, np.int64)])
-            top = np.argsort(-merged, kind="stable")[: _NEAREST + 1]
-            best[place], values[place] = numbers[top], merged[top]
-    nearest = {
-        number: set(best[place][best[place] != number][:_NEAREST].tolist())
-        for place, number in enumerate(tried.tolist())
-    }
-    return _Exact(queries, nearest)
+        for place, similarities in enumerate(np.einsum("ij,kj->ki", rows, queries).tolist()):
+            best[place] = nlargest(_NEAREST + 1, [*best[place], *zip(similarities, ids, strict=True)])
+    nearest = [{number for _, number in each} for each in best]
+    return _Exact(queries, {own: near - {own} for own, near in zip(tried.tolist(), nearest, strict=True)})
 
 
 # Not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
