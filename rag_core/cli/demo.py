@@ -19,6 +19,7 @@ from rag_core.cli.options import settings_of_owner
 from rag_core.config import load
 from rag_core.config.keys import HOME, VARIABLE_PREFIX
 from rag_core.library import Library
+from rag_core.models.embedder import DEFAULT_EMBEDDER
 from rag_core.wording import plural
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "notes"
@@ -35,7 +36,7 @@ def demo(port: int) -> None:
     Your own stores and settings are not touched. What to try: docs/tour.md.
     """
     model_dir = settings_of_owner().model_dir
-    fetch_model("minilm", model_dir)
+    fetch_model(DEFAULT_EMBEDDER, model_dir)
     with tempfile.TemporaryDirectory(prefix="commonplace-demo-", ignore_cleanup_errors=True) as temporary:
         home, notes = Path(temporary, "home"), Path(temporary, "notes")
         shutil.copytree(SAMPLES, notes)

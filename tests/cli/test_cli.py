@@ -303,7 +303,7 @@ def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, click.Com
 
 def test_every_command_that_gives_an_answer_speaks_json() -> None:
     with_json = {name for name, command in leaves(app) if "as_json" in {each.name for each in command.params}}
-    assert {name for name, _ in leaves(app)} - with_json == {"serve", "watch", "completion", "mcp"}
+    assert {name for name, _ in leaves(app)} - with_json == {"serve", "watch", "completion", "mcp", "demo"}
 
 
 @pytest.mark.parametrize("state", ["cancelled", "interrupted"])

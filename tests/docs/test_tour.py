@@ -45,7 +45,7 @@ def test_every_kind_of_query_is_in_the_tour() -> None:
     assert len(QUERIES) >= 5
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there a program is ended without a word")
+@pytest.mark.posix  # on Windows a program is ended without a word
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
 def test_the_demo_serves_the_samples_and_removes_them(
     tmp_path: Path, model_dir: Path, ended_by: signal.Signals
