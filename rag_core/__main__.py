@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, which takes a moment to import."""
+    """Run the command line. It is imported here, as that takes a moment."""
     gc.set_threshold(10_000, 20, 20)  # imports make no garbage; looking for it takes a tenth of a query
     try:
         from rag_core.cli import main as run

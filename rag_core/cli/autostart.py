@@ -29,7 +29,10 @@ def install() -> None:
     made = autostart.service_here(settings.data_dir)
     running = where_it_runs(settings.data_dir)
     if running and autostart.state(made) != "running":
-        raise RagError(f"The app runs already, on port {running}.", "Stop it (Ctrl-C), then try it again.")
+        raise RagError(
+            f"The app runs already, on port {running}.",
+            "Stop the app (Ctrl-C in its terminal), then run this command again.",
+        )
     autostart.install(made)
     value = {"file": str(made.file), "state": autostart.state(made)}
     emit(value, f"The app starts now and when you log in.\nWritten: {made.file}")

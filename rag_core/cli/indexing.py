@@ -172,7 +172,9 @@ def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
     info = library.stores.info(OWNER, store)
     if not (info.sources or has_patterns):
         example = f"commonplace index '**/*.md' --store {store}"
-        raise InvalidInput(f"Store {store!r} has no folder yet.", f"Name files, like: {example}")
+        raise InvalidInput(
+            f"Store {store!r} has no folder yet.", f"Name the folder or the files to index, like: {example}"
+        )
     if has_patterns:
         return ""
     paused = [each for each in info.sources if each.paused and not each.removed]

@@ -129,13 +129,19 @@ def _start(port: int) -> int:
         end = time.monotonic() + _START_S
         while time.monotonic() < end:
             if process.poll() is not None:
-                raise RagError(f"The app did not start. {_said(output)}", "Try commonplace serve.")
+                raise RagError(
+                    f"The app did not start. {_said(output)}",
+                    "Run `commonplace serve` to see the whole error.",
+                )
             if _answers(port):
                 process.returncode = 0  # nobody waits for it any more
                 return process.pid
             time.sleep(_LOOK_S)
         process.kill()
-    raise RagError(f"The app did not answer within {_START_S:g} seconds.", "Try commonplace serve.")
+    raise RagError(
+        f"The app did not answer within {_START_S:g} seconds.",
+        "Run `commonplace serve` to see the whole error.",
+    )
 
 
 def _said(output: IO[bytes]) -> str:

@@ -22,7 +22,7 @@ def parse_yaml(text: str, file: Origin) -> Table:
             place = file.at(_line(event))
             if isinstance(event, yaml.AliasEvent):  # its name may be a secret that begins with an asterisk
                 raise place.error(
-                    "What begins with '*' is an alias, which is not read",
+                    "A value that begins with '*' is an alias of YAML, and aliases are not read",
                     "Write the value itself, in quotes.",
                 )
             if isinstance(event, yaml.CollectionStartEvent):

@@ -220,7 +220,7 @@ def _document(block: str) -> Any:
                 nodes += 1 + len(event.value) // 100
             case yaml.AliasEvent():
                 if anchor not in anchors:
-                    raise _RefusedError(f"nothing is called {anchor!r} before it is used")
+                    raise _RefusedError(f"the alias *{anchor} is used before an anchor &{anchor} is set")
                 value, size = anchors[anchor]
                 items.append(value)
                 nodes += size

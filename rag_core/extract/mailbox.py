@@ -28,7 +28,7 @@ _LONGEST_NAME = 200  # of a field in a header
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The place of a message in a mailbox."""
+    """Where a message is in a mailbox, and when it was sent."""
 
     number: int  #: From 1.
     start: int  #: Offset of its headers.

@@ -82,7 +82,7 @@ def tnef_message(data: bytes) -> EmailMessage:
             name = one_line(attached.name) or "attachment"
             found.add_attachment(attached.data, "application", "octet-stream", filename=name)
     if not (parts.subject or parts.body or parts.props or parts.attached):
-        raise ValueError("it holds nothing that is known")
+        raise ValueError("it holds no text or attachment that can be read")
     return found
 
 

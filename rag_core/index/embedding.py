@@ -75,8 +75,8 @@ class Embedding:
     _until_mean: int = signs.ENOUGH  # texts to embed until the mean of the vectors is looked at again
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the embedder if it made the store's vectors, and the remote index if ``with_index``.
-        Problems are logged, not raised."""
+        """Open the store's embedder, unless it is another model than the one that made the vectors; with
+        ``with_index`` also the remote index. Problems are logged, not raised."""
         try:
             embedder = self.tools.open_embedder(self.store.target_embedder)
             self._identity_id, self.embedder = _same_identity(self.store, embedder), embedder

@@ -85,7 +85,7 @@ class PictureQueue:
             rows.note_why_left(db, why, ocr.REASONS)
 
     def wait(self, seconds: float) -> None:
-        """Wait at most ``seconds`` for the step under way."""
+        """Wait until the pictures that are read now are done, but at most ``seconds``."""
         if self._step is not None:
             wait([self._step], seconds)
 

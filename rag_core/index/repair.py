@@ -210,8 +210,9 @@ def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
     """Raise StoreError unless every folder of the store that has documents is there to be read again."""
     if "attached" in decided["meta"]:
         raise StoreError(
-            f"Store {name!r} is damaged, and its files are with the installation that fills its index.",
-            "Delete the store and attach it again.",
+            f"Store {name!r} is damaged. It cannot be repaired here: its files are on the computer whose"
+            " index it uses.",
+            "Delete it here, where nothing else is lost, and attach it again.",
         )
     for folder in decided["sources"]:
         root = folder["root"]

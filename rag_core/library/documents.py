@@ -94,7 +94,9 @@ class Documents(Service):
         `EXCERPT_TOKENS`. Raises NotFound, and InvalidInput for impossible lines.
         """
         if first_line < 1 or (last_line is not None and last_line < first_line):
-            raise InvalidInput(f"There are no lines from {first_line} to {last_line}.", "Count from 1.")
+            raise InvalidInput(
+                f"The document has no lines {first_line} to {last_line}.", "The first line is number 1."
+            )
         found = self.get(viewer, store, path)
         passages = found.chunks
         if start:

@@ -42,7 +42,10 @@ class Files(Service):
         with opened.decide() as db:
             found = [each for each in sources.excluded_files(db) if each.display == path]
             if not found:
-                raise NotFound(f"{path!r} is not excluded from store {store!r}.", "Look at its files.")
+                raise NotFound(
+                    f"{path!r} is not excluded from store {store!r}.",
+                    "`commonplace list --state excluded` names those that are.",
+                )
             for each in found:
                 sources.take_back_file(db, each.source_id, each.path)
                 jobs.add_request(db, "index", [each.source_id], force=True, paths=[each.path])

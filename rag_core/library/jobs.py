@@ -72,7 +72,7 @@ class Jobs(Service):
         if not any(paths for _, paths in chosen):
             raise InvalidInput(
                 f"There is no folder {path!r} with files that store {store!r} reads.",
-                "Check the spelling and the patterns of the folder; for one file ask by its name.",
+                "Check the spelling and the folder's patterns. For one file, give its name.",
             )
         with opened.note() as db:
             for (source, raw), paths in chosen:

@@ -64,8 +64,9 @@ class Placement(Service):
             limit = store.spec.max_tokens
             if opened.max_tokens < limit and not rechunk:
                 raise InvalidInput(
-                    f"{chosen!r} reads {opened.max_tokens} tokens; passages of store {name!r} have {limit}.",
-                    "Let its documents be cut again as well (`--rechunk`), or choose one that reads more.",
+                    f"The embedder {chosen!r} reads at most {opened.max_tokens} tokens, and passages of"
+                    f" store {name!r} have up to {limit}.",
+                    "Cut its documents into shorter passages (`--rechunk`), or choose one that reads more.",
                 )
             backend = backend or (begun.backend if begun else store.backend)
             self._begin(store, chosen, opened, backend, rechunk=rechunk)

@@ -145,7 +145,8 @@ class Service:
             if switch.is_attached(db):
                 raise InvalidInput(
                     f"Store {name!r} is attached to another installation's index and only read here.",
-                    "Take it over (`commonplace store take-over`), or change it where it is filled.",
+                    "Take it over (`commonplace store take-over`), or make the change on the computer"
+                    " that keeps that index.",
                 )
         return store
 

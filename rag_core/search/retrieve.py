@@ -107,10 +107,11 @@ class Tally:
 
 
 class StoreList:
-    """The first results of one store, as many as the page asked for needs; all pages cut from the same list.
+    """The first results of one store, enough for the page that was asked for. Every page is a part of this
+    list.
 
     It begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning. If these are not
-    enough, more candidates are added at the end; no score is higher than the one before.
+    enough, more candidates are added at the end, with scores no higher than the last one's.
     """
 
     def __init__(self, scope: Scope, asked: Interpreted, options: SearchOptions) -> None:

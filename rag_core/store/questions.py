@@ -92,8 +92,11 @@ def scale_of(levels: Sequence[Level], question: Vectors) -> QuestionScale | None
 def measure_levels(
     db: sqlite3.Connection, identity_id: int, probes: Mapping[str, Vectors], condition: str
 ) -> list[Level]:
-    """Measure a store's vectors of an embedder with the vectors of fixed questions by language. ``condition``
-    is SQL over ``embeddings e``. Languages whose levels are too close are left out."""
+    """Measure how near a store's vectors are to fixed questions: for each language of ``probes``, how near
+    passages usually are, and how near the nearest of them.
+
+    Languages in which the two are nearly the same are left out. ``condition`` is SQL over ``embeddings e``
+    that chooses the vectors."""
     measures = {language: _Measure(vectors) for language, vectors in probes.items()}
     for block in _blocks(db, identity_id, condition):
         for measure in measures.values():

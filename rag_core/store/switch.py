@@ -44,8 +44,8 @@ def under_way(db: sqlite3.Connection) -> Switch | None:
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
-    """Begin a switch ``to`` another embedder or index, in place of an earlier switch. ``to.identity_id``
-    must be in the store already."""
+    """Begin to switch the store to the embedder or index that ``to`` describes. A switch that is not finished
+    is dropped. The store must have the identity ``to.identity_id`` already."""
     doubtful = outbox.wants_recheck(db) and to.address == outbox.target(db)
     _drop_next(db, to.address)
     values = (to.embedder, str(to.identity_id), to.backend, to.address)

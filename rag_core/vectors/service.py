@@ -155,7 +155,8 @@ class VectorService(ABC, Generic[_Options]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
-    """How to reach a program that runs on a server, or in this process."""
+    """The connection to a vector database, such as Qdrant: the address of its server, or that it runs as a
+    library in this process."""
 
     url: str = ""  #: Address of the server; '' to run it in this process.
     path: Path = Path()  #: Folder of the program in this process; one process at a time can use it.

@@ -95,7 +95,7 @@ def test_aliases_are_refused_before_they_unfold(tmp_path: Path) -> None:
         f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
     assert refusal(tmp_path, bomb).startswith(
-        "What begins with '*' is an alias, which is not read [config.yaml:2]."
+        "A value that begins with '*' is an alias of YAML, and aliases are not read [config.yaml:2]."
     )
     assert "sesame" not in refusal(tmp_path, "embedder: *sesame\n")
 

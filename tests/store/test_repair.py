@@ -334,7 +334,7 @@ def test_a_copy_of_the_index_of_another_installation_is_to_be_attached_again(lib
     tear(library, "tags")
     with pytest.raises(StoreError) as refused:
         library.upkeep.repair(OWNER, "s")
-    assert refused.value.suggestion == "Delete the store and attach it again."
+    assert refused.value.suggestion == "Delete it here, where nothing else is lost, and attach it again."
 
 
 # --- others, and the disk ---------------------------------------------------------------

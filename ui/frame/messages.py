@@ -39,7 +39,7 @@ _TEXTS: Final = TEXTS | {
 
 
 def sentence(message: str | Message) -> str:
-    """Return a message in the words of the pages."""
+    """Return the text of a message for a page, which names its buttons where a terminal names commands."""
     if isinstance(message, str):
         return message
     data = {
