@@ -81,6 +81,15 @@ class LazyCommands(Commands):
 
     homes: Mapping[str, str] = {}
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As for other groups; click suggests from commands that are imported, and here none are."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(args[0], possibilities=self.homes, ctx=ctx) from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it
         """Return the names of all commands, in order."""
         return sorted(self.homes)

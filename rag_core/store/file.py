@@ -209,7 +209,8 @@ class Store:
                     db.execute("PRAGMA journal_mode = WAL")
             elif not still:
                 self._file.require()
-            _keep_decisions(self.path, db)
+            if not still:
+                _keep_decisions(self.path, db)
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if still and not is_damage(error):
