@@ -195,7 +195,7 @@ def test_a_process_that_hangs_ends_although_who_asked_was_killed(
     process = worker._started()
     assert process.stdin is not None
     about = asdict(Extension("extractors", "letter.foo", "reader", "1", "made_up_reader:read"))
-    for frame in (json.dumps([about, "a.foo", "off", None]).encode(), b"time.sleep(60)"):
+    for frame in (json.dumps([about, "a.foo", "off", None, ""]).encode(), b"time.sleep(60)"):
         process.stdin.write(len(frame).to_bytes(8, "big") + frame)
     process.stdin.flush()
     assert process.wait(20) == -signal.SIGALRM
