@@ -155,7 +155,7 @@ class VectorService(ABC, Generic[_Options]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
-    """The connection to a vector database, such as Qdrant: the address of its server, or that it runs as a
+    """The connection to a vector database: the address of its server, or that it runs as a
     library in this process."""
 
     url: str = ""  #: Address of the server; '' to run it in this process.
