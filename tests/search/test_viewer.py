@@ -12,6 +12,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.errors import Forbidden, NotFound
 from rag_core.library import Library
+from rag_core.library.library import SERVICES
 from rag_core.library.service import Service
 from rag_core.types import OWNER, Job, Mode, Viewer
 from tests.conftest import index
@@ -207,8 +208,6 @@ OPEN_TO_ALL = {
     "sharing": {"viewer_for", "record_visit", "knows_token"},
 }
 """What anybody may call; a test of each, here or in test_security_table.py, says what a guest gets."""
-LIBRARY = Library(Settings(Path("data"), Path("models"), ()))
-SERVICES = [name for name, value in vars(LIBRARY).items() if isinstance(value, Service)]
 
 
 def methods(service: Service) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -217,14 +216,14 @@ def methods(service: Service) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield name, method
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", sorted(SERVICES))
 def test_only_these_methods_of_a_service_are_open_to_all(library: Library, name: str) -> None:
     service = getattr(library, name)
     found = {called for called, method in methods(service) if "open_to_all" in vars(method)}
     assert found == OPEN_TO_ALL.get(name, set())
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", sorted(SERVICES))
 def test_a_guest_may_call_no_other_method(library: Library, name: str) -> None:
     service = getattr(library, name)
     for called, method in methods(service):
