@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 import click
 
+from rag_core import system
 from rag_core.cli.commands import Answering
 from rag_core.cli.options import emit, settings_of_owner
 from rag_core.cli.screen import warn
@@ -124,7 +125,7 @@ def _start(port: int) -> int:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            creationflags=system.NO_WINDOW,
         )
         end = time.monotonic() + _START_S
         while time.monotonic() < end:

@@ -363,9 +363,11 @@ def _real(embedder: Embedder, query: Query) -> frozenset[str]:
 
 
 def _more_tokens(word: str) -> int:
-    """Return how many tokens more than one a real word may be in a vocabulary for all scripts, which has few
-    whole words of each. 90 to 100 % of the words of a language are within it, and 0 to 15 % of gibberish in
-    its letters; of Chinese and Japanese, where runs of words are counted, half."""
+    """Return how many tokens more than one a real word may be in a vocabulary for all scripts.
+
+    It has few whole words of each. 90 to 100 % of the words of a language are within the number, and 0 to
+    15 % of gibberish in its letters; of Chinese and Japanese, where runs of words are counted, half.
+    """
     return len(word) * 5 // 8 if is_unspaced(word) else max(1, len(word) // 4)
 
 

@@ -148,8 +148,11 @@ class StoreFiles:
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[dict[str, Opened], list[StoreError]]:
         """Open the named stores (none: all). Return those that can be read, by name, and the errors of the
-        others. Of files that are copies of one store only one is taken. Raises NotFound for an unknown name,
-        StoreError if no store can be read."""
+        others.
+
+        Of files that are copies of one store only one is taken. Raises NotFound for an unknown name,
+        StoreError if no store can be read.
+        """
         opened: dict[str, Opened] = {}
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):

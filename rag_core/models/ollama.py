@@ -6,7 +6,6 @@ is forbidden. `Remote` handles that.
 
 from __future__ import annotations
 
-import shlex
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from rag_core import system
 from rag_core.errors import EmbedderError
 from rag_core.messages import say
 from rag_core.models.addresses import host_of, is_local_server
@@ -58,7 +58,7 @@ class Ollama:
         where = "" if is_local_server(url) else f" on {host_of(url)}"
         start = "Start it (`ollama serve`), or set `ollama_url` to where it is."
         allow = "Set OLLAMA_API_KEY, or allow this computer there."
-        fetch = f"Run `ollama pull {shlex.quote(model)}`{where}."
+        fetch = f"Run `ollama pull {system.quote(model)}`{where}."
         self.server = Server("Ollama", url, start, allow, model, fetch, answers, timeout)
         try:
             import ollama

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rag_core import system
 from rag_core.config.keys import LOGIN_NAME
 from rag_core.reports import Tailscale, TailscaleState
 
@@ -183,7 +184,7 @@ def _ask(program: str, *words: str) -> dict[str, Any]:
             env={**os.environ, "TAILSCALE_BE_CLI": "1"},  # the app of macOS would open its window
             timeout=TIMEOUT_S,
             check=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            creationflags=system.NO_WINDOW,
         )
         return _object(json.loads(done.stdout.decode(errors="replace") or "null"))
     except (OSError, subprocess.SubprocessError, ValueError, RecursionError) as error:

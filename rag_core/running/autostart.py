@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from rag_core import system
 from rag_core.config.keys import HOME, VARIABLE_PREFIX
 from rag_core.errors import RagError
 
@@ -203,8 +204,7 @@ def _called(program: str, arguments: Sequence[str]) -> subprocess.CompletedProce
     found = shutil.which(program)
     if not found:
         raise RagError(f"There is no {program} on this computer.", "Install the service where it is.")
-    no_window = getattr(subprocess, "CREATE_NO_WINDOW", 0)
     return subprocess.run(
         [found, *arguments], capture_output=True, text=True, errors="replace", check=False,
-        creationflags=no_window,
+        creationflags=system.NO_WINDOW,
     )  # fmt: skip

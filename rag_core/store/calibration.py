@@ -112,9 +112,11 @@ def of_guests(db: sqlite3.Connection) -> Calibration | None:
 
 
 def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
-    """Measure the embedder that runs use, on all documents and on the public ones, if it was never measured
-    or the number of vectors has grown by the factor `GROWTH`. Nothing is stored where `measure` gives
-    None. ``embed_probes`` is called once if something is measured."""
+    """Measure the embedder that runs use, on all documents and on the public ones, if that is due.
+
+    It is if it was never measured, or if the vectors are more by the factor `Calibration.growth`. Nothing is
+    stored where `measure` gives None. ``embed_probes`` is called once if something is measured.
+    """
     measured: dict[str, Calibration] = {}
     embed_once = cache(embed_probes)
     with store.read() as db:

@@ -131,18 +131,21 @@ def _folded(words: str) -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFC", word.casefold()) for word in words.split())
 
 
-_OF_LANGUAGE = {name: _folded(words) for name, words in _LISTS.items()}
+OTHERS = {name: _folded(words) for name, words in _LISTS.items()}
+"""Language → its stop words, folded."""
 
 
 def stop_words(words: Collection[str]) -> frozenset[str]:
-    """Those of a query's folded words that say nothing. English ones always; others where the query is in
-    their language: of an alphabet of its own one is enough, of the Latin one it takes two, and more than
-    there are of English."""
+    """Return those of a query's folded words that say nothing.
+
+    English ones are always among them, those of another language if the query is in it. Of an alphabet of its
+    own one such word tells that, of the Latin one it takes two, and more than there are of English.
+    """
     asked = frozenset(words)
     english = asked & ENGLISH
     if asked <= english:
         return english
-    best = max((asked & known for known in _OF_LANGUAGE.values()), key=len)
+    best = max((asked & known for known in OTHERS.values()), key=len)
     is_latin = any(unicodedata.name(word[0], "").startswith(_LATIN) for word in best)
     is_enough = len(best) > max(1, len(english)) if is_latin else bool(best)
     return english | best if is_enough else english

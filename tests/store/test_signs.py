@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag_core.errors import StoreDamaged
 from rag_core.library import Library
 from rag_core.store import Store, signs
 from rag_core.store.file import active_identity
@@ -147,3 +148,20 @@ def test_the_mean_of_an_embedder_that_is_not_used_any_more_is_forgotten(
         signs.drop_unused_means(db)
         keys = {row[0].partition(":")[0] for row in db.execute("SELECT key FROM meta WHERE key GLOB '*:*'")}
     assert keys == {"mean", "mean_of", "recall"}
+
+
+@pytest.mark.parametrize("damaged", ["zz", "", "00ff" * 3], ids=["no number", "empty", "too short"])
+def test_a_damaged_mean_is_a_damaged_store_which_a_repair_mends(
+    library: Library, notes: Path, damaged: str
+) -> None:
+    zoo(notes, 30)
+    index(library, "s", notes)
+    with opened(library) as store, store.write() as db:
+        db.execute("UPDATE meta SET value = ? WHERE key GLOB 'mean:*'", (damaged,))
+    with pytest.raises(StoreDamaged):
+        library.search(OWNER, "lynx 2", mode="vector")
+    library.upkeep.repair(OWNER, "s")
+    index(library, "s")
+    assert library.search(OWNER, "lynx 2", mode="vector").hits[0].document.path == "2.md"
+    assert mean(library).any()
+    check_library(library, "s")

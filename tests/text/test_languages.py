@@ -26,6 +26,10 @@ def test_notes_in_eleven_languages_are_told_apart() -> None:
     ]
 
 
+def test_ukrainian_is_not_taken_for_russian() -> None:
+    assert language_of("Завтра прийде майстер, треба купити хліб і молоко, щоб не забути") == "Ukrainian"
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "Milano 2024", "x = y + 1", "12 03 99", "8f3a9c", "Straße"],

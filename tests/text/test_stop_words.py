@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.text.stop_words import _OF_LANGUAGE, ENGLISH, stop_words
+from rag_core.text.stop_words import ENGLISH, OTHERS, stop_words
 from rag_core.text.words import fold, query_words
 
 QUERIES = [
@@ -52,4 +52,4 @@ def test_a_query_of_such_words_alone_keeps_them() -> None:
 
 
 def test_the_lists_are_as_the_words_of_queries_are() -> None:
-    assert {word for words in _OF_LANGUAGE.values() for word in words if fold(word) != word} == set()
+    assert {word for words in OTHERS.values() for word in words if fold(word) != word} == set()
