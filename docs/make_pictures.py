@@ -43,6 +43,14 @@ SHOTS = {
 }
 """A picture of each page of the app: its name, and the address."""
 QUESTION = "How long does green tea keep?"
+SHOW_HOME = """([home, shown]) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const node = texts.currentNode;
+        if (node.data.includes(home)) node.data = node.data.replace(home, shown);
+    }
+}"""
+"""Shows the throw-away home as that of a person."""
 WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
 
@@ -55,8 +63,8 @@ def index_samples(home: Path, models: Path) -> None:
             raise SystemExit(f"The notes could not be indexed: {job and job.message}")
 
 
-def photograph(page: Page, address: str, target: Path) -> None:
-    """One page, when its script has ended and its fonts are there."""
+def photograph(page: Page, address: str, target: Path, home: Path) -> None:
+    """One page of the app with its data in ``home``, when its script has ended and its fonts are there."""
     page.goto(address)
     if target.stem == "ask":
         page.get_by_label("Ask your notes", exact=True).first.fill(QUESTION)
@@ -65,6 +73,7 @@ def photograph(page: Page, address: str, target: Path) -> None:
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.evaluate("document.fonts.ready")
     page.wait_for_timeout(1500)
+    page.evaluate(SHOW_HOME, [str(home), "/home/you"])
     page.screenshot(path=target, animations="disabled")
 
 
@@ -81,7 +90,7 @@ def make_readme_pictures(folder: Path) -> None:
             browser = driver.chromium.launch(executable_path=find(), args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": 1100, "height": 820}, reduced_motion="reduce")
             for name, path in SHOTS.items():
-                photograph(page, f"http://{server.host}{path}", folder / f"{name}.png")
+                photograph(page, f"http://{server.host}{path}", folder / f"{name}.png", home)
             browser.close()
 
 
