@@ -127,7 +127,7 @@ def test_an_embedder_that_reads_less_asks_for_cutting_again(local_zoo: Library, 
     monkey = pytest.MonkeyPatch()
     monkey.setattr(Hashing, "max_tokens", 64)
     local_zoo._shared.embedders._open.clear()
-    with pytest.raises(InvalidInput, match="reads 64 tokens") as caught:
+    with pytest.raises(InvalidInput, match="reads at most 64 tokens") as caught:
         local_zoo.placement.switch(OWNER, "zoo", "hashing:32")
     assert "--rechunk" in caught.value.suggestion
     local_zoo.placement.switch(OWNER, "zoo", "hashing:32", rechunk=True)
