@@ -134,19 +134,19 @@ class Asking(Service):
             min_score=min_score,
             max_tokens=_NO_BUDGET,
         )
-        found = self._retrieve(viewer, question, k, min_score, history, search)
-        reply = self._without_answer(viewer, question, found)
-        if found.fitting:
+        retrieved = self._retrieve(viewer, question, k, min_score, history, search)
+        reply = self._without_answer(viewer, question, retrieved)
+        if retrieved.fitting:
             stop = stop or threading.Event()
             with self._counted(viewer, stop):
-                reply = self._answered(viewer, reply, found.fitting, history, on_text, stop)
+                reply = self._answered(viewer, reply, retrieved.fitting, history, on_text, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
 
-    def _without_answer(self, viewer: Viewer, question: str, found: _Found) -> Reply:
+    def _without_answer(self, viewer: Viewer, question: str, retrieved: _Found) -> Reply:
         """The reply if nothing fits the question."""
-        answer = found.answer
+        answer = retrieved.answer
         notices = list(answer.notices)
-        if found.withheld:
+        if retrieved.withheld:
             host = host_of(server_of(self._llm(), self._options))
             notices.append(Notice("private_kept", {"host": host}))
         return Reply(
@@ -177,7 +177,7 @@ class Asking(Service):
         for a guest with too many open questions."""
         key = str(self._settings.data_dir), viewer.login
         with _lock:
-            mine = sum(key == each for each, _ in _running)
+            mine = sum(key == asker for asker, _ in _running)
             if not viewer.is_owner and mine >= self._settings.guest_asks:
                 raise TooMany("Your last questions are still being answered.", "Wait for an answer first.")
             _running.append((key, stop))
@@ -215,8 +215,8 @@ class Asking(Service):
 
     def _may_still_see(self, viewer: Viewer, reply: Reply) -> bool:
         try:
-            for each in reply.references:
-                self._documents.neighbours(viewer, each.vault, each.key, 0)
+            for reference in reply.references:
+                self._documents.neighbours(viewer, reference.vault, reference.key, 0)
         except RagError:
             return False
         return all(map(viewer.may_see, reply.stores))
@@ -236,21 +236,21 @@ class Asking(Service):
         follow-up does name a subject, only passages near it count, so that the previous question is not
         answered again.
         """
-        found = self._best(viewer, question, k, search)
+        of_question = self._best(viewer, question, k, search)
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
         if not before or len(together) > MAX_LENGTH:
-            return found
+            return of_question
         least = self._settings.min_score if min_score is None else min_score
-        unlimited = self._best(viewer, question, k, partial(search, min_score=0.0)) if least else found
+        unlimited = self._best(viewer, question, k, partial(search, min_score=0.0)) if least else of_question
         near = {hit.key for hit in unlimited.hits if hit.score >= _NEAR}
         leans = leans_back(parse(question).text)
         if not (leans or near):
-            return found
+            return of_question
         more = self._best(viewer, together, k, search)
         if not leans:
             more = more._replace(hits=tuple(hit for hit in more.hits if hit.key in near), withheld=0)
-        return _merged(found, more, k)
+        return _merged(of_question, more, k)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: _Search) -> _Found:
         """Find the ``k`` best passages that the model may read, those that fit first. Further pages are read
@@ -325,7 +325,9 @@ class Asking(Service):
         if question != reply.question:
             cut = Notice("question_cut", {"given": len(question), "length": len(reply.question)})
             reply = replace(reply, notices=(*reply.notices, cut))
-        private = any(each.private and not self._sends_private(viewer, each.vault) for each in references)
+        private = any(
+            reference.private and not self._sends_private(viewer, reference.vault) for reference in references
+        )
         return replace(
             reply,
             ending="no model",
@@ -373,15 +375,15 @@ class Asking(Service):
         return self._settings.llm
 
 
-def _merged(found: _Found, more: _Found, k: int) -> _Found:
+def _merged(first: _Found, more: _Found, k: int) -> _Found:
     """The ``k`` best hits of two searches, with the notices of both."""
     best: dict[str, Hit] = {}
-    for hit in sorted((*found.hits, *more.hits), key=lambda hit: -hit.score):
+    for hit in sorted((*first.hits, *more.hits), key=lambda hit: -hit.score):
         best.setdefault(hit.key, hit)
     hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))[:k]
     further = [notice for notice in more.answer.notices if notice.code != "too_new"]  # its number may differ
-    notices = tuple(dict.fromkeys((*found.answer.notices, *further)))
-    return _Found(hits, replace(found.answer, notices=notices), max(found.withheld, more.withheld))
+    notices = tuple(dict.fromkeys((*first.answer.notices, *further)))
+    return _Found(hits, replace(first.answer, notices=notices), max(first.withheld, more.withheld))
 
 
 def _spoken(

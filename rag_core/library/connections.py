@@ -39,19 +39,21 @@ def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Conne
         error = future.exception() if future.done() else TimeoutError()
         match error:
             case None:
-                found = future.result()
+                result = future.result()
             case TimeoutError():
                 sentence = f"It did not answer within {within_s:g} seconds."
-                found = Found("unreachable", sentence, "Check the address and the network, then check again.")
+                result = Found(
+                    "unreachable", sentence, "Check the address and the network, then check again."
+                )
             case Unanswered():
-                found = error.found
+                result = error.found
             case RagError():
-                found = Found("unreachable", error.message, error.next_step)
+                result = Found("unreachable", error.message, error.next_step)
             case _:
                 _LOG.error("a check of a connection ended with an error", exc_info=error)
-                found = Found("unreachable", "It could not be checked.", "The log says why.")
-        told = {each.name: getattr(found, each.name) for each in fields(found)}
-        connections.append(replace(known, **{**told, "goes": found.goes or known.goes}))
+                result = Found("unreachable", "It could not be checked.", "The log says why.")
+        told = {part.name: getattr(result, part.name) for part in fields(result)}
+        connections.append(replace(known, **{**told, "goes": result.goes or known.goes}))
     return connections
 
 
@@ -79,14 +81,14 @@ def check_chat(
     The options are those of an answer: with others a server would load the model again.
     """
     listing = in_background("listing models that chat", lambda: listed_models(CHAT_MODELS, options))
-    found = _ask_chat(name, options, within_s) if name else None
+    result = _ask_chat(name, options, within_s) if name else None
     models: tuple[str, ...] = ()
     with suppress(TimeoutError):
         models = tuple(listing.result(0.5 if name else within_s))
-    if found:
-        if found.state == "unreachable" and models and name not in models:
-            found = replace(found, state="not set up")  # the server is there, without this model
-        return replace(found, models=models)
+    if result:
+        if result.state == "unreachable" and models and name not in models:
+            result = replace(result, state="not set up")  # the server is there, without this model
+        return replace(result, models=models)
     there = "None was found at Ollama or another server."
     step = f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
     if models:
@@ -110,8 +112,8 @@ def _ask_chat(name: str, options: LLMOptions, within_s: float) -> Found:
     began = time.perf_counter()
     try:
         llm = open_llm(name, brief)
-        said = stream_answer(llm, _ASKED, brief, threading.Event(), Call())
-        in_background("asking the model that answers", lambda: list(said)).result(within_s)
+        pieces = stream_answer(llm, _ASKED, brief, threading.Event(), Call())
+        in_background("asking the model that answers", lambda: list(pieces)).result(within_s)
     except TimeoutError:
         sentence = f"{name!r} did not answer within {within_s:g} seconds. It may still be loading."
         return Found("unreachable", sentence, "Check again in a moment.")

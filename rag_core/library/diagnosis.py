@@ -48,13 +48,13 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
 
     """
     with store.read() as db:
-        found = places_of(db, path, here, removed=True)
+        places = places_of(db, path, here, removed=True)
         called: list[str] = []
-        if not any(is_known(db, place) for place in found) and not expanded(path).is_absolute():
-            found, called = _by_name(db, path, found)
-        if not found:
+        if not any(is_known(db, place) for place in places) and not expanded(path).is_absolute():
+            places, called = _by_name(db, path, places)
+        if not places:
             return _nowhere(db, store.name, path, here, called)
-        tried = [_explain(db, store.name, place, missing) for place in found]
+        tried = [_explain(db, store.name, place, missing) for place in places]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
 
 
@@ -71,10 +71,10 @@ def _by_name(db: sqlite3.Connection, name: str, others: list[FilePlace]) -> tupl
     return ([], paths) if paths else (others, [])
 
 
-def is_elsewhere(found: Diagnosis) -> bool:
+def is_elsewhere(explained: Diagnosis) -> bool:
     """Whether no folder of the store could hold the file, and no document has its name."""
-    said = found.steps[0].said
-    return isinstance(said, Message) and said.code in ("outside", "no_file")
+    sentence = explained.steps[0].said
+    return isinstance(sentence, Message) and sentence.code in ("outside", "no_file")
 
 
 def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: list[str]) -> Diagnosis:
@@ -82,16 +82,19 @@ def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: 
     folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
     files = absolute(path, here)
     if called:
-        said = say("several", store=store, path=path)
+        sentence = say("several", store=store, path=path)
         advice = say("one_of", paths=", ".join(map(repr, called)))
     elif not files or any(map(os.path.lexists, files)):
-        said, advice = say("outside", store=store, folders=folders), not_a_document(path) or say("add_folder")
+        sentence, advice = (
+            say("outside", store=store, folders=folders),
+            not_a_document(path) or say("add_folder"),
+        )
     else:
         near = documents.like(db, path)
         hint = say("did_you_mean", value=near[0]) if near else ""
-        said = say("no_file", path=path, store=store, folders=folders, hint=hint)
+        sentence = say("no_file", path=path, store=store, folders=folders, hint=hint)
         advice = not_a_document(path) or say("spelling")
-    return Diagnosis(store, path, (DiagnosisStep("no", said),), advice)
+    return Diagnosis(store, path, (DiagnosisStep("no", sentence),), advice)
 
 
 def _explain(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missing) -> Diagnosis:
@@ -123,16 +126,19 @@ def _follow(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missi
         yield DiagnosisStep("no", say("folder")), say("ask_file_in_it")
         return
     if os.path.isabs(source.root):  # noqa: PTH117  else an index that is attached, and no folder
-        found = obstacle(db, store, place)
-        if found is None:
+        hindrance = obstacle(db, store, place)
+        if hindrance is None:
             yield DiagnosisStep("ok", say("chosen")), None
             if source.paused:
                 yield DiagnosisStep("note", say("paused")), resume
         elif row and row["chunk_count"] and row["private"] < LEFT_OUT:
-            said = say("kept", reason=found.said, meanwhile=say(found.meanwhile))
-            yield DiagnosisStep("no" if found.meanwhile == FORGOTTEN else "note", said), found.advice
+            sentence = say("kept", reason=hindrance.said, meanwhile=say(hindrance.meanwhile))
+            yield (
+                DiagnosisStep("no" if hindrance.meanwhile == FORGOTTEN else "note", sentence),
+                hindrance.advice,
+            )
         else:
-            yield DiagnosisStep("no", found.said), found.advice
+            yield DiagnosisStep("no", hindrance.said), hindrance.advice
     if row is None:
         due = resume if source.paused else say("index", store=store)
         yield DiagnosisStep("no", say("not_read")), not_a_document(display(raw)) or due
@@ -151,8 +157,8 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
     again = say("read_again", command=command("reindex", row["display"], f"--store {store}"))
     index = say("index", store=store)
     if row["state"] == "failed":
-        said = say("failed_kept" if kept else "failed", reason=reason)
-        yield DiagnosisStep("note" if kept else "no", said), say("fix_file")
+        sentence = say("failed_kept" if kept else "failed", reason=reason)
+        yield DiagnosisStep("note" if kept else "no", sentence), say("fix_file")
     elif row["state"] == "skipped" and reason == documents.ALL_TAKEN_OUT:
         yield DiagnosisStep("no", reason), again
     elif row["state"] == "skipped" and reason == IN_CLOUD:

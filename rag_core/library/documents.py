@@ -36,11 +36,11 @@ class Documents(Service):
         this viewer may not see."""
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
-            found = view.document(db, store, path, viewer, key)
-        if found and file:
-            return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
-        if found:
-            return found
+            seen = view.document(db, store, path, viewer, key)
+        if seen and file:
+            return replace(seen, document=replace(seen.document, state=file.state, reason=file.reason))
+        if seen:
+            return seen
         if file:
             return DocumentView(file, (), (), (), (), ())
         raise NotFound(f"Store {store!r} has no document {path!r}.", "It may have moved; search for it.")
@@ -70,11 +70,11 @@ class Documents(Service):
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:
         """Count the documents of all readable stores by type, tag, folder and year, most frequent first; see
         `store.facets.matching`."""
-        found: list[Facets] = []
+        counts: list[Facets] = []
         for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
-                found.append(facets.of_all(db, opened.store.name, viewer))
-        return facets.joined_facets(found)
+                counts.append(facets.of_all(db, opened.store.name, viewer))
+        return facets.joined_facets(counts)
 
     @open_to_all
     def excerpt(
@@ -97,8 +97,8 @@ class Documents(Service):
             raise InvalidInput(
                 f"The document has no lines {first_line} to {last_line}.", "The first line is number 1."
             )
-        found = self.get(viewer, store, path)
-        passages = found.chunks
+        whole = self.get(viewer, store, path)
+        passages = whole.chunks
         if start:
             passages = tuple(dropwhile(lambda passage: passage.key != start, passages))
             if not passages:
@@ -108,39 +108,39 @@ class Documents(Service):
             part = _cut(passage, first_line, last_line or sys.maxsize)
             if part is passage or (part and part.content[part.repeats if wanted else 0 :].strip()):
                 wanted.append(part)  # else it only repeats the one before
-        if not wanted and found.chunks:
+        if not wanted and whole.chunks:
             where = f"in lines {first_line} to {last_line}" if last_line else f"from line {first_line} on"
             raise NotFound(
                 f"{path!r} has no text {where}.",
-                f"Its first line with text is {found.chunks[0].start_line}, its last is"
-                f" {found.chunks[-1].end_line}.",
+                f"Its first line with text is {whole.chunks[0].start_line}, its last is"
+                f" {whole.chunks[-1].end_line}.",
             )
         fitting = max(1, _fitting(wanted, EXCERPT_TOKENS))
         next_key = wanted[fitting].key if fitting < len(wanted) else None
-        return replace(found, chunks=tuple(wanted[:fitting]), next_key=next_key)
+        return replace(whole, chunks=tuple(wanted[:fitting]), next_key=next_key)
 
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
         """The passage called ``key`` with ``around`` passages before and after it, and its document. Raises
         as `neighbours`."""
         rows = self._rows_around(viewer, store, key, around)
-        found = self.get(viewer, store, rows[0]["path"], key)
-        return replace(found, chunks=tuple(view.neighbours(rows, key)))
+        document = self.get(viewer, store, rows[0]["path"], key)
+        return replace(document, chunks=tuple(view.neighbours(rows, key)))
 
     def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
         """Take passages out of the index until their files change or are read again; returns how many. Raises
         NotFound if one of them is missing; then nothing is taken out."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
-            found = find.chunk_ids(db, keys, find.visible(viewer))
-            if missing := [key for key in keys if key not in found]:
-                said = "Nothing was taken out. Search again; its file was changed."
-                raise NotFound(f"Store {store!r} has no passage {missing[0][:80]!r}.", said)
-            documents.take_out_chunks(db, found.values())
+            ids = find.chunk_ids(db, keys, find.visible(viewer))
+            if missing := [key for key in keys if key not in ids]:
+                advice = "Nothing was taken out. Search again; its file was changed."
+                raise NotFound(f"Store {store!r} has no passage {missing[0][:80]!r}.", advice)
+            documents.take_out_chunks(db, ids.values())
             is_remote = bool(outbox.address(db))
         if is_remote:
             requests.request(opened, [])
-        return len(found)
+        return len(ids)
 
 
 def _gone() -> NotFound:

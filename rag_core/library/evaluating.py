@@ -69,15 +69,18 @@ class Evaluating(Service):
         before: dict[str, Any] = {}
         with suppress(OSError, ValueError):
             before = json.loads(kept.read_text("utf-8"))
-        found = Evaluation(
+        evaluation = Evaluation(
             tuple(judged),
             figures(judged),
             before.get("figures", {}),
-            {each["query"]: each["rank"] for each in before.get("queries", ())},
+            {row["query"]: row["rank"] for row in before.get("queries", ())},
         )
         kept.parent.mkdir(parents=True, exist_ok=True)
-        _write(kept, json.dumps({"figures": found.figures, "queries": [asdict(each) for each in judged]}))
-        return found
+        _write(
+            kept,
+            json.dumps({"figures": evaluation.figures, "queries": [asdict(answered) for answered in judged]}),
+        )
+        return evaluation
 
     def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
         """Add ``path`` to the relevant documents of ``query`` in a golden set (None: `usual_file`).
@@ -107,7 +110,7 @@ class Evaluating(Service):
     ) -> JudgedQuery:
         """Search for a query and return the ranks of its relevant documents."""
         answer = self._searching.search(viewer, query, stores, mode=mode, top_k=DEPTH, group="document")
-        wanted = {self._path(viewer, each, answer.stores) for each in relevant}
+        wanted = {self._path(viewer, name, answer.stores) for name in relevant}
         ranks: dict[str, int] = {}
         for hit in answer.hits:
             for path in wanted & {hit.document.path, hit.document.address, *hit.copies}:
@@ -132,14 +135,14 @@ def figures(judged: Sequence[JudgedQuery]) -> dict[str, float]:
     def mean(values: list[float]) -> float:
         return round(100 * sum(values) / max(1, len(values)), 2)
 
-    firsts = [each.rank or math.inf for each in judged]
-    found = {f"hit@{k}": mean([float(rank <= k) for rank in firsts]) for k in (1, 5, 10)}
-    return found | {"mrr": mean([1 / rank for rank in firsts]), "ndcg@10": mean([*map(_ndcg, judged)])}
+    firsts = [query.rank or math.inf for query in judged]
+    hit_rates = {f"hit@{k}": mean([float(rank <= k) for rank in firsts]) for k in (1, 5, 10)}
+    return hit_rates | {"mrr": mean([1 / rank for rank in firsts]), "ndcg@10": mean([*map(_ndcg, judged)])}
 
 
-def _ndcg(each: JudgedQuery) -> float:
-    gained = sum(1 / math.log2(rank + 1) for rank in each.ranks if rank <= 10)
-    return gained / sum(1 / math.log2(place + 1) for place in range(1, min(each.relevant, 10) + 1))
+def _ndcg(judged: JudgedQuery) -> float:
+    gained = sum(1 / math.log2(rank + 1) for rank in judged.ranks if rank <= 10)
+    return gained / sum(1 / math.log2(place + 1) for place in range(1, min(judged.relevant, 10) + 1))
 
 
 def _text(file: Path) -> str:
@@ -156,16 +159,16 @@ def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
     """Parse the golden set ``text``: (query, store) → relevant documents. The store is '' if none is
     named."""
     try:
-        found = yaml.safe_load(text)
+        parsed = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInput(f"{str(file)!r} is not YAML.", "See `commonplace eval --help`.") from error
-    queries = found.get("queries") if isinstance(found, Mapping) else None
+    queries = parsed.get("queries") if isinstance(parsed, Mapping) else None
     if not queries or not isinstance(queries, list) or not all(map(_is_entry, queries)):
         advice = "Write `queries:`, below it `- query: TEXT` and `relevant: [PATH]` for each."
         raise InvalidInput(f"{str(file)!r} is not a golden set.", advice)
     golden: dict[tuple[str, str], list[str]] = {}
-    for each in queries:
-        golden.setdefault((each["query"], each.get("store", "")), []).extend(each["relevant"])
+    for entry in queries:
+        golden.setdefault((entry["query"], entry.get("store", "")), []).extend(entry["relevant"])
     return golden
 
 
@@ -173,9 +176,9 @@ def _with_item(text: str, item: str) -> str:
     """Insert ``item``, the YAML of one query, after the last query of the golden set ``text``."""
     whole: Any = yaml.compose(text)
     queries = next(value for key, value in whole.value if key.value == "queries")
-    at = queries.end_mark.index
-    before = text[:at] if text[:at].endswith("\n") else f"{text[:at]}\n"
-    return before + indent(item, " " * queries.start_mark.column) + text[at:]
+    end = queries.end_mark.index
+    before = text[:end] if text[:end].endswith("\n") else f"{text[:end]}\n"
+    return before + indent(item, " " * queries.start_mark.column) + text[end:]
 
 
 def _is_entry(entry: object) -> bool:

@@ -28,9 +28,9 @@ class Files(Service):
         """Exclude one file, regardless of the patterns: no search finds it from now on. Also request the job
         that deletes its text. Raises NotFound, also if it is excluded already."""
         opened = self._own(viewer, store)
-        found = places.read_places(opened, [path])
+        places_of_file = places.read_places(opened, [path])
         with opened.decide() as db:
-            for source_id, raw in found:
+            for source_id, raw in places_of_file:
                 sources.exclude_file(db, source_id, raw, reason or "By hand.")
                 notes = documents.forget_picture(db, source_id, raw)
                 jobs.add_request(db, "index", [source_id], force=True, paths=[raw, *notes])
@@ -40,15 +40,15 @@ class Files(Service):
         NotFound."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
-            found = [each for each in sources.excluded_files(db) if each.display == path]
-            if not found:
+            undone = [exclusion for exclusion in sources.excluded_files(db) if exclusion.display == path]
+            if not undone:
                 raise NotFound(
                     f"{path!r} is not excluded from store {store!r}.",
                     "`commonplace list --state excluded` names those that are.",
                 )
-            for each in found:
-                sources.take_back_file(db, each.source_id, each.path)
-                jobs.add_request(db, "index", [each.source_id], force=True, paths=[each.path])
+            for exclusion in undone:
+                sources.take_back_file(db, exclusion.source_id, exclusion.path)
+                jobs.add_request(db, "index", [exclusion.source_id], force=True, paths=[exclusion.path])
 
     def all(
         self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
@@ -67,7 +67,9 @@ class Files(Service):
         elif compared:
             states = file_states(rows)
         listed = find.as_documents(rows, store, viewer, states)
-        left = {each.whole_path: each for each in excluded if path in (None, each.display)}
+        left = {
+            exclusion.whole_path: exclusion for exclusion in excluded if path in (None, exclusion.display)
+        }
         for place, row in enumerate(rows if left else ()):
             if out := left.pop(with_sep(row["root"]) + row["path"], None):
                 listed[place] = replace(listed[place], state="excluded", reason=out.reason)
@@ -85,8 +87,8 @@ class Files(Service):
     def get(self, viewer: Viewer, store: str, path: str) -> Document:
         """One file of a store, its state compared by content: a file that was only touched has not changed.
         Raises NotFound."""
-        if found := self.all(viewer, store, path):
-            return found[0]
+        if files := self.all(viewer, store, path):
+            return files[0]
         raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
@@ -100,17 +102,17 @@ class Files(Service):
         with opened.read() as db:
             if (here is None and documents.ids(db, path)) or documents.is_part(db, path):
                 return path
-            found = places.places_of(db, path, here)
+            candidates = places.places_of(db, path, here)
             leads_out = slashed_text(os.path.normpath(path)).startswith("../")
             if leads_out or expanded(path).is_absolute():
-                found = found or places.inside(db, opened, path)
-            elif not any(places.is_known(db, place) for place in found) and (
+                candidates = candidates or places.inside(db, opened, path)
+            elif not any(places.is_known(db, place) for place in candidates) and (
                 ending := places.file_ending(db, store, path)
             ):
                 return ending
-        if not found:
+        if not candidates:
             raise places.no_file(opened, path)
-        return sources.shown_path(found[0][0].label, found[0][1])
+        return sources.shown_path(candidates[0][0].label, candidates[0][1])
 
     def path_and_lines(
         self, viewer: Viewer, store: str, path: str, here: Path | None = None
@@ -118,14 +120,14 @@ class Files(Service):
         """As `path_of`, for a path that may end in lines (``a.md:10-14``). Also return the first and the last
         line, or None."""
         path = slashed_text(path)
-        found = _LINES.fullmatch(path)
-        if found is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
+        match = _LINES.fullmatch(path)
+        if match is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
             return self.path_of(viewer, store, path, here), None
         with self._stores.open(viewer, store).store.read() as db:
             if documents.ids(db, path):
                 return path, None
-        lines = int(found[2]), int(found[3] or found[2])
-        return self.path_of(viewer, store, found[1], here), lines
+        lines = int(match[2]), int(match[3] or match[2])
+        return self.path_of(viewer, store, match[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
         """Return the stores that a file named as in `path_and_lines` may belong to.
@@ -146,7 +148,7 @@ class Files(Service):
                     continue
                 holding.append(name)
                 with self._stores.open(viewer, name).store.read() as db:
-                    excluded = (each.display for each in sources.excluded_files(db))
+                    excluded = (exclusion.display for exclusion in sources.excluded_files(db))
                     listing += [name] if documents.ids(db, called) or called in excluded else []
         meant = listing or holding or names
         if self._settings.default_store in meant:

@@ -49,13 +49,13 @@ class Jobs(Service):
         for a folder, and for a file that the patterns or the owner exclude."""
         opened = self._own(viewer, store)
         with opened.read() as db:
-            found = places.inside(db, opened, path)
-            if any(map(places.is_folder, found)):
+            candidates = places.inside(db, opened, path)
+            if any(map(places.is_folder, candidates)):
                 raise InvalidInput(
                     f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
                 )
-            obstacles = [places.job_obstacle(db, store, place) for place in found]
-        readable = [place for place, obstacle in zip(found, obstacles, strict=True) if obstacle is None]
+            obstacles = [places.job_obstacle(db, store, place) for place in candidates]
+        readable = [place for place, obstacle in zip(candidates, obstacles, strict=True) if obstacle is None]
         if not readable and obstacles[0]:
             raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)
         for source, raw in readable:
@@ -67,8 +67,8 @@ class Jobs(Service):
         ``recursive``. Raises InvalidInput if the patterns choose none."""
         opened = self._own(viewer, store)
         with opened.read() as db:
-            found = places.inside(db, opened, path)
-            chosen = [(place, places.files_below(db, place, recursive=recursive)) for place in found]
+            folders = places.inside(db, opened, path)
+            chosen = [(place, places.files_below(db, place, recursive=recursive)) for place in folders]
         if not any(paths for _, paths in chosen):
             raise InvalidInput(
                 f"There is no folder {path!r} with files that store {store!r} reads.",
@@ -103,14 +103,14 @@ class Jobs(Service):
         from rag_core.reports import PendingRequest
 
         with self._stores.open(viewer, store).store.read() as db:
-            waiting = [each for each in jobs.requests_after(db, 0) if each.kind == "index"]
+            waiting = [request for request in jobs.requests_after(db, 0) if request.kind == "index"]
             roots = {source.id: source.root for source in sources.all_sources(db)}
-        found = []
-        for each in waiting:
-            named = each.sources
+        pending = []
+        for request in waiting:
+            named = request.sources
             folders = None if named is None else tuple(roots[i] for i in named if i in roots)
-            found.append(PendingRequest(folders, len(each.paths or ()), each.force))
-        return list(dict.fromkeys(found))
+            pending.append(PendingRequest(folders, len(request.paths or ()), request.force))
+        return list(dict.fromkeys(pending))
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
         """Bring a store up to date with its sources, in this thread: `request`, then `run`."""
@@ -161,9 +161,9 @@ class Jobs(Service):
         """The jobs of a store, the newest first; at most one of them is running."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
-            found = jobs.newest(db, store, running=True, limit=limit)
-        if not any(job.state == "running" for job in found) or opened.running():
-            return found
+            newest = jobs.newest(db, store, running=True, limit=limit)
+        if not any(job.state == "running" for job in newest) or opened.running():
+            return newest
         with opened.read() as db:  # it ended between the two looks, or its process died
             return jobs.newest(db, store, running=False, limit=limit)
 
@@ -196,11 +196,11 @@ class Jobs(Service):
 
     def get(self, viewer: Viewer, store: str, job_id: int) -> Job:
         """One job with the result of each file. Raises NotFound."""
-        found = {job.id: job for job in self.all(viewer, store, jobs.KEPT_JOBS + 1)}
-        if job_id not in found:
-            known = f"There are {min(found)} to {max(found)}." if found else "It had none yet."
+        by_number = {job.id: job for job in self.all(viewer, store, jobs.KEPT_JOBS + 1)}
+        if job_id not in by_number:
+            known = f"There are {min(by_number)} to {max(by_number)}." if by_number else "It had none yet."
             raise NotFound(f"Store {store!r} has no job with the number {job_id}.", known)
-        return replace(found[job_id], results=tuple(self.results(viewer, store, job_id)))
+        return replace(by_number[job_id], results=tuple(self.results(viewer, store, job_id)))
 
     def problems(self, viewer: Viewer, store: str, job_id: int | None = None) -> list[Problem]:
         """Return the problems of a store: failed files, pictures that wait for a server, refused texts,
@@ -217,7 +217,7 @@ class Jobs(Service):
             self.request(viewer, store, [])
             return
         with self._stores.open(viewer, store).store.read() as db:
-            roots = {display(os.fsencode(each.root)): each for each in sources.all_sources(db)}
+            roots = {display(os.fsencode(source.root)): source for source in sources.all_sources(db)}
         if folders := [roots[path].id for path in problem.files if path in roots]:
             self.request(viewer, store, folders)
         if files := [path for path in problem.files if path not in roots]:

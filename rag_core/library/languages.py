@@ -46,14 +46,14 @@ class Languages(Service):
         if store.target_embedder != MINILM.name:
             return None
         with store.read() as db:
-            said = languages.said(db)
-            if said == "declined":
+            answer = languages.said(db)
+            if answer == "declined":
                 return None
             generation, known = generation_of(db), self._known.get(store.path)
             if known is None or known[0] != generation:
                 known = self._known[store.path] = generation, self._advice(languages.languages(db))
         advice = known[1]
-        return replace(advice, was_told=said == "told") if advice else None
+        return replace(advice, was_told=answer == "told") if advice else None
 
     def _advice(self, counts: Counter[str]) -> LanguageAdvice | None:
         others = Counter({language: count for language, count in counts.items() if language != "English"})

@@ -60,22 +60,22 @@ class Originals(Service):
         """Return the full text of a document, line by line as in its file. If the file has changed, cannot be
         read or has no lines, the text is joined from the passages. Raises NotFound."""
         with self._stores.reading(viewer, store) as db:
-            found = view.document(db, store, path, viewer)
-            if found is None:
+            document_view = view.document(db, store, path, viewer)
+            if document_view is None:
                 raise _no_document(store, path)
-            row = next(iter(find.document_rows(db, viewer, [found.document.id])))
-        is_as_read = row["state"] == "indexed" and TAKEN_OUT not in found.warnings
-        if is_as_read and (whole := _whole_text(row, found)):
+            row = next(iter(find.document_rows(db, viewer, [document_view.document.id])))
+        is_as_read = row["state"] == "indexed" and TAKEN_OUT not in document_view.warnings
+        if is_as_read and (whole := _whole_text(row, document_view)):
             return whole
-        return joined_text(found)
+        return joined_text(document_view)
 
     @open_to_all
     def picture(self, viewer: Viewer, store: str, path: str, target: str) -> Picture:
         """Return the picture that the document ``path`` embeds as ``target``; '' means the document itself is
         the picture. Raises NotFound, also for what this viewer may not see."""
         with self._stores.reading(viewer, store) as db:
-            found = find.documents(db, store, viewer, documents.ids(db, path))
-            places = list(_places(db, found[0], target)) if found else []
+            showing = find.documents(db, store, viewer, documents.ids(db, path))
+            places = list(_places(db, showing[0], target)) if showing else []
             seen = [place for place in places if viewer.is_owner or not privacy.hides_file(db, *place)]
         for source, raw in seen:
             with suppress(RagError, OSError):  # the next place may hold it
@@ -107,19 +107,19 @@ class Originals(Service):
         if viewer != OWNER:
             raise Forbidden("It opens on the computer that Commonplace runs on.", "Open it there.")
         with self._stores.reading(viewer, store) as db:
-            found = find.documents(db, store, viewer, documents.ids(db, path))
-        file = Path(found[0].absolute_path) if found else Path()
-        if not found or not file.parent.is_dir():
+            files = find.documents(db, store, viewer, documents.ids(db, path))
+        file = Path(files[0].absolute_path) if files else Path()
+        if not files or not file.parent.is_dir():
             raise NotFound(f"The folder of {path!r} is not there.", "Mount its disk, or index again.")
         return file
 
 
 def _start(program: str, *arguments: str) -> None:
     """Start a program on this computer and do not wait for it. Raises NotFound."""
-    if (found := shutil.which(program)) is None:
+    if (installed := shutil.which(program)) is None:
         raise NotFound(f"{program!r} is not installed.", f"The place is {arguments[-1]!r}.")
     subprocess.Popen(
-        [found, *arguments],
+        [installed, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -135,12 +135,12 @@ def raster_type(data: bytes) -> str | None:
     return next((kind for beginning, kind in _RASTER if data.startswith(beginning)), None)
 
 
-def joined_text(found: DocumentView) -> str:
+def joined_text(document_view: DocumentView) -> str:
     """Join the text of the passages, each at its line. Lines that are in no passage are empty."""
-    if not found.chunks:
+    if not document_view.chunks:
         return ""
-    parts = ["\n" * (found.chunks[0].start_line - 1), found.chunks[0].content]
-    for before, chunk in pairwise(found.chunks):
+    parts = ["\n" * (document_view.chunks[0].start_line - 1), document_view.chunks[0].content]
+    for before, chunk in pairwise(document_view.chunks):
         if not chunk.repeats:
             gap = chunk.start - before.start - len(before.content)
             parts.append("\n" * (chunk.start_line - before.end_line) or " " * gap)
@@ -148,9 +148,9 @@ def joined_text(found: DocumentView) -> str:
     return "".join(parts)
 
 
-def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
+def _whole_text(row: sqlite3.Row, document_view: DocumentView) -> str:
     """Return the text of the file if it is unchanged since it was indexed; else ''."""
-    if found.document.part or any(chunk.anchor is not None for chunk in found.chunks):
+    if document_view.document.part or any(chunk.anchor is not None for chunk in document_view.chunks):
         return ""
     root = Path(os.fsdecode(row["root"]))
     with suppress(RagError, BinaryError, UnicodeDecodeError):
@@ -164,7 +164,7 @@ def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator
     """Return the places where a picture that a note embeds as ``target`` may be: next to the note, at that
     path in the store's folder, or any file of that name in the store."""
     by_id = {source.id: source for source in sources.all_sources(db) if not source.removed}
-    excluded = {(each.source_id, each.path) for each in sources.excluded_files(db)}
+    excluded = {(exclusion.source_id, exclusion.path) for exclusion in sources.excluded_files(db)}
     row = db.execute("SELECT source_id, path FROM documents WHERE id = ?", (document.id,)).fetchone()
     source = by_id.get(row["source_id"])
     if source is None or not Path(source.root).is_absolute():  # an attached index has no files

@@ -134,23 +134,23 @@ class Placement(Service):
         """Return the vector indexes, by kind, that this computer's credentials give access to and no store
         here uses. For a service that cannot be asked, ``problem`` says why."""
         named = self._addresses(viewer)
-        asked = {kind: each for kind, each in self._shared.vector_options.items() if each.is_there}
+        asked = {kind: options for kind, options in self._shared.vector_options.items() if options.is_there}
         listings = [
             in_background(f"listing {kind}", partial(_visible, kind, options))
             for kind, options in asked.items()
         ]
         wait(listings, ANSWER_S)
-        found = []
+        visible = []
         for kind, listing in zip(asked, listings, strict=True):
             if not listing.done():
                 problem = f"The service {kind!r} gave no answer within {ANSWER_S:g} seconds."
-                found.append(VisibleIndexes(kind, problem=problem))
+                visible.append(VisibleIndexes(kind, problem=problem))
             elif isinstance(error := listing.exception(), VectorError):
-                found.append(VisibleIndexes(kind, problem=str(error)))
+                visible.append(VisibleIndexes(kind, problem=str(error)))
             else:
-                addresses = tuple(each for each in listing.result() if each not in named)
-                found.append(VisibleIndexes(kind, addresses))
-        return found
+                addresses = tuple(address for address in listing.result() if address not in named)
+                visible.append(VisibleIndexes(kind, addresses))
+        return visible
 
     def _addresses(self, viewer: Viewer) -> set[str]:
         """Return the addresses of the vector indexes that stores here use."""
@@ -234,8 +234,8 @@ class Placement(Service):
                 return Health(name, now(), (), (), 0.0)
             ask_index(remote.owner, remote.server or name)
             remote.prepare(store.id)
-            found = outbox.heal(store, remote, private=not withholds_private(store, remote.server))
-        return Health(name, now(), (VECTOR_INDEX,), _findings(found), 0.0)
+            differences = outbox.heal(store, remote, private=not withholds_private(store, remote.server))
+        return Health(name, now(), (VECTOR_INDEX,), _findings(differences), 0.0)
 
 
 _MOST_VISIBLE = 500
@@ -275,11 +275,11 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
         with store.read() as db:
             if switch.is_attached(db):
                 return
-            found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
-        if not found:
+            addresses = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
+        if not addresses:
             return
         try:
-            for address in found:
+            for address in addresses:
                 remote = stores.remote(store, address, 1)
                 ask_index(remote.owner, remote.server or address)
                 remote.drop(store.id)
@@ -293,15 +293,17 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
             switch.keep_local(db)
 
 
-def _findings(found: outbox.Comparison) -> tuple[Finding, ...]:
+def _findings(differences: outbox.Comparison) -> tuple[Finding, ...]:
     kinds: tuple[tuple[int, Severity, str, Sequence[str]], ...] = (
-        (len(found.missing), "fault", "The vector index lacks {}.", found.missing),
-        (len(found.extra), "fault", "The vector index has {} too much.", found.extra),
-        (found.refused, "fault", "The vector index refused {}.", ()),
-        (found.queued, "note", "The next run tells the vector index of {}.", ()),
+        (len(differences.missing), "fault", "The vector index lacks {}.", differences.missing),
+        (len(differences.extra), "fault", "The vector index has {} too much.", differences.extra),
+        (differences.refused, "fault", "The vector index refused {}.", ()),
+        (differences.queued, "note", "The next run tells the vector index of {}.", ()),
     )
     return tuple(
-        Finding(VECTOR_INDEX, severity, said.format(plural(count, "passage")), count, tuple(keys[:EXAMPLES]))
-        for count, severity, said, keys in kinds
+        Finding(
+            VECTOR_INDEX, severity, sentence.format(plural(count, "passage")), count, tuple(keys[:EXAMPLES])
+        )
+        for count, severity, sentence, keys in kinds
         if count
     )

@@ -35,11 +35,12 @@ def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
     paths = [system.slashed_text(path) for path in paths]
     with opened.read() as db:
         excluded = sources.excluded_files(db)
-        found = [place for path in paths for place in documents.places(db, path)]
-    if left := [place for place in found if place not in {(each.source_id, each.path) for each in excluded}]:
+        named = [place for path in paths for place in documents.places(db, path)]
+    left_out = {(exclusion.source_id, exclusion.path) for exclusion in excluded}
+    if left := [place for place in named if place not in left_out]:
         return left
     name = paths[0] if paths else ""
-    if any(each.display == name for each in excluded):
+    if any(exclusion.display == name for exclusion in excluded):
         undo = say("include", command=take_back(name, opened.name))
         raise NotFound(f"{name!r} is excluded from store {opened.name!r}.", undo)
     raise no_file(opened, name)
@@ -55,12 +56,12 @@ def no_file(opened: Store, path: str) -> NotFound:
 def file_ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
     """Return the file, indexed or excluded, whose path ends in ``path``; None if there is none. Raises
     SeveralFiles."""
-    excluded = [each.display for each in sources.excluded_files(db)]
+    excluded = [exclusion.display for exclusion in sources.excluded_files(db)]
     named = {*documents.called(db, path, _MOST_NAMED), *excluded}
-    files = sorted((each for each in named if each.endswith(f"/{path}")), key=lambda file: (len(file), file))
+    files = sorted((name for name in named if name.endswith(f"/{path}")), key=lambda file: (len(file), file))
     if len(files) < 2:
         return files[0] if files else None
-    several = ", ".join(repr(each) for each in files[:_MOST_NAMED])
+    several = ", ".join(repr(name) for name in files[:_MOST_NAMED])
     raise SeveralFiles(f"Store {store!r} has several files called {path[:500]!r}.", f"Say which: {several}.")
 
 
@@ -105,18 +106,18 @@ def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FileP
         tail = _SEP + system.slashed(os.fsencode(os.path.normpath(name)))
     except ValueError:  # a NUL or half a character: no file has that name
         return []
-    found: list[FilePlace] = []
+    files: list[FilePlace] = []
     seen = 0
     for source in folders:
         root = os.fsencode(source.root)
         for folder, below, names in os.walk(root):
             below.sort()
             seen += len(names)
-            paths = [with_sep(folder) + each for each in names]
-            found += [(source, path[len(with_sep(root)) :]) for path in paths if path.endswith(tail)]
-            if len(found) >= limit or seen > _MOST_NAMES:
-                return found[:limit]
-    return found
+            paths = [with_sep(folder) + file_name for file_name in names]
+            files += [(source, path[len(with_sep(root)) :]) for path in paths if path.endswith(tail)]
+            if len(files) >= limit or seen > _MOST_NAMES:
+                return files[:limit]
+    return files
 
 
 def absolute(path: str, here: Path) -> tuple[bytes, ...]:
@@ -131,7 +132,7 @@ def absolute(path: str, here: Path) -> tuple[bytes, ...]:
 def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
     """Return (folder, path below it) for each folder with an existing file that the store would call
     ``path``."""
-    found = []
+    existing = []
     for source in folders:
         below = f"{path}/".removeprefix(f"{source.label}/") if source.label else path
         inside = system.slashed_text(os.path.normpath(below))
@@ -139,17 +140,17 @@ def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
             raw = b"" if inside == "." else os.fsencode(inside)
             whole = with_sep(os.fsencode(source.root)) + raw
             if not inside.startswith(("/", os.pardir)) and os.path.lexists(whole):
-                found.append((source, raw))
-    return found
+                existing.append((source, raw))
+    return existing
 
 
 def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
     """As `places_of`, but never empty: raises InvalidInput for a path outside of the store's folders."""
-    if found := places_of(db, path):
-        return found
+    if candidates := places_of(db, path):
+        return candidates
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
-    said = f"Name something in one of its folders: {roots}."
-    raise InvalidInput(f"{path!r} is not in a folder of store {store.name!r}.", said)
+    advice = f"Name something in one of its folders: {roots}."
+    raise InvalidInput(f"{path!r} is not in a folder of store {store.name!r}.", advice)
 
 
 def is_known(db: sqlite3.Connection, place: FilePlace) -> bool:
@@ -168,11 +169,13 @@ def is_folder(place: FilePlace) -> bool:
 def files_below(db: sqlite3.Connection, place: FilePlace, *, recursive: bool) -> set[bytes]:
     """Return the files in a folder that its source's patterns choose now, or that are indexed already."""
     source, raw = place
-    found = {row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))}
+    paths_known = {
+        row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))
+    }
     if is_folder(place):
-        found |= {file.path for file in scan(Path(source.root), source.include, source.exclude).files}
+        paths_known |= {file.path for file in scan(Path(source.root), source.include, source.exclude).files}
     top = with_sep(raw) if raw else b""
-    below = {path for path in found if path.startswith(top)}
+    below = {path for path in paths_known if path.startswith(top)}
     return {path for path in below if recursive or _SEP not in path[len(top) :]}
 
 
@@ -194,7 +197,9 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
     whole = _whole(place)
     if source.removed:
         return Obstacle(say("folder_removed"), say("add_folder_again"))
-    if out := next((each for each in sources.excluded_files(db) if each.whole_path == whole), None):
+    if out := next(
+        (exclusion for exclusion in sources.excluded_files(db) if exclusion.whole_path == whole), None
+    ):
         undo = say("include", command=take_back(out.display, store))
         return Obstacle(say("excluded", reason=out.reason), undo)
     if is_folder(place):
@@ -221,12 +226,12 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
 def job_obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
     """As `obstacle`, for a job that reads one file; also None if a document's file is gone, as the job then
     removes it."""
-    found = obstacle(db, store, place)
-    if found and found.meanwhile == FORGOTTEN:
+    hindrance = obstacle(db, store, place)
+    if hindrance and hindrance.meanwhile == FORGOTTEN:
         where = place[0].id, place[1]
         if db.execute("SELECT 1 FROM documents WHERE source_id = ? AND path = ?", where).fetchone():
             return None
-    return found
+    return hindrance
 
 
 def not_a_document(path: str) -> Message | None:

@@ -74,7 +74,7 @@ class PrivateRules(Service):
 def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privacy:
     counts = privacy.private_counts(db)
     kinds = (privacy.BY_NOTE | privacy.BY_RULE, privacy.BY_NOTE, privacy.BY_RULE)
-    private, by_note, by_rule = (sum(n for found, n in counts.items() if found & kind) for kind in kinds)
+    private, by_note, by_rule = (sum(n for marks, n in counts.items() if marks & kind) for kind in kinds)
     rules = privacy.matches(db, privacy.rules(db))
     return Privacy(
         store=store,

@@ -90,9 +90,9 @@ class Saved(Service):
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
         """Give a saved search another name. Raises NotFound, InvalidInput for a name that is taken."""
-        found, new_name = self._get(name)[0], _checked(new_name)
+        saved, new_name = self._get(name)[0], _checked(new_name)
         try:
-            self._state.rows("UPDATE saved_searches SET name = ? WHERE name = ?", new_name, found.name)
+            self._state.rows("UPDATE saved_searches SET name = ? WHERE name = ?", new_name, saved.name)
         except StoreError as error:
             if not isinstance(error.__context__, sqlite3.IntegrityError):
                 raise
@@ -106,7 +106,8 @@ class Saved(Service):
             search["stores"] = [new_name if each == store else each for each in search["stores"]]
             search["text"] = typed.sub(rf"\1\2{new_name}\2", search["text"])
             seen = [
-                (new_name if each == store else each, *document) for each, *document in json.loads(kept_seen)
+                (new_name if named == store else named, *document)
+                for named, *document in json.loads(kept_seen)
             ]
             sql = "UPDATE saved_searches SET search = ?, seen = ? WHERE name = ?"
             self._state.rows(sql, json.dumps(search), json.dumps(seen), name)
@@ -140,7 +141,7 @@ class Saved(Service):
     def _get(self, name: str) -> tuple[SavedSearch, _Seen]:
         rows = self._state.rows("SELECT * FROM saved_searches WHERE name = ?", name.strip())
         if not rows:
-            known = [each for (each,) in self._state.rows("SELECT name FROM saved_searches ORDER BY name")]
+            known = [taken for (taken,) in self._state.rows("SELECT name FROM saved_searches ORDER BY name")]
             there_are = f"There are: {', '.join(known)}." if known else "None was saved yet."
             raise NotFound(f"There is no saved search {name[:_LONGEST_NAME]!r}.", there_are)
         return _read(rows[0]), json.loads(rows[0][3])
@@ -158,9 +159,9 @@ class Saved(Service):
     def _counted(self, viewer: Viewer, saved: SavedSearch, seen: _Seen) -> SavedSearch:
         """Return a saved search with its number of new hits: documents that fit and were read since it was
         opened."""
-        known = {tuple(each) for each in seen}
+        known = {tuple(document) for document in seen}
         fitting = self._fitting(viewer, saved)
-        new = len([each for each in fitting if each not in known])
+        new = len([document for document in fitting if document not in known])
         return replace(
             saved, new=min(new, MOST_NEW), more_new=new > MOST_NEW, is_gone=self._is_gone(viewer, saved)
         )
@@ -171,7 +172,7 @@ class Saved(Service):
         stores = self._existing(viewer, saved)
         if (saved.stores and not stores) or not self._changed(viewer, stores, saved.opened_at):
             return []
-        found: list[Hit] = []
+        hits: list[Hit] = []
         with suppress(RagError):  # a store named in the text may be gone, and there is nothing to tell
             answer = self._searching.search(
                 viewer,
@@ -185,14 +186,14 @@ class Saved(Service):
                 top_k=2 * MOST_NEW,
                 max_tokens=_NO_BUDGET,
             )
-            found = [hit for hit in answer.hits if hit.relevant]
-        return [(hit.store, hit.document.id, hit.document.file_hash) for hit in found]
+            hits = [hit for hit in answer.hits if hit.relevant]
+        return [(hit.store, hit.document.id, hit.document.file_hash) for hit in hits]
 
     def _changed(self, viewer: Viewer, stores: Sequence[str], since: str) -> bool:
         """Whether any document of the stores was read at ``since`` or later; faster than a search."""
         opened, _ = self._stores.each(viewer, stores)
-        for each in opened.values():
-            with suppress(StoreError), each.store.read() as db:
+        for open_store in opened.values():
+            with suppress(StoreError), open_store.store.read() as db:
                 if kept(db, _last_read) >= since:
                     return True
         return False
@@ -222,7 +223,7 @@ def _checked(name: str) -> str:
 def _read(row: Sequence[str]) -> SavedSearch:
     """Parse a row of the table. Filters that only a newer version knows are left out."""
     search = json.loads(row[1])
-    known = {each.name for each in fields(Filters)}
+    known = {field.name for field in fields(Filters)}
     filters: dict[str, Any] = {}
     for name, value in search.pop("filters").items():
         if name in known:

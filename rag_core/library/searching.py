@@ -137,7 +137,7 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         with self._shared.priority.searching():
-            stores = [each.store for each in opened.values()]
+            stores = [open_store.store for open_store in opened.values()]
             interpreted = understand(query, filters, stores, viewer, options.mode)
             scope_of = partial(self._scope, viewer, interpreted.query, options.mode)
             answer = replace(search(opened, scope_of, interpreted, options), timestamp=timestamp)

@@ -68,7 +68,9 @@ class Sharing(Service):
             _put(db, name, is_owner=False, may_ask=may_ask)
             if only:
                 db.execute("DELETE FROM grants WHERE login = ?", (name,))
-            db.executemany("INSERT OR IGNORE INTO grants VALUES (?, ?)", [(name, each) for each in stores])
+            db.executemany(
+                "INSERT OR IGNORE INTO grants VALUES (?, ?)", [(name, granted) for granted in stores]
+            )
         return self._access.people()[name]
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
@@ -86,11 +88,11 @@ class Sharing(Service):
             raise NotFound(f"{login[:254]!r} has no access.", advice)
         if stores and known.is_owner:
             raise InvalidInput(f"{known.login!r} is an owner, who may see everything.", "Name no store.")
-        if lacked := next((each for each in stores if each not in known.stores), None):
-            said = f"They may search: {', '.join(known.stores)}."
-            raise NotFound(f"{known.login!r} has no access to store {lacked[:80]!r}.", said)
+        if lacked := next((store for store in stores if store not in known.stores), None):
+            has = f"They may search: {', '.join(known.stores)}."
+            raise NotFound(f"{known.login!r} has no access to store {lacked[:80]!r}.", has)
         with self._access.change() as db:
-            gone = [(known.login, each) for each in stores or known.stores]
+            gone = [(known.login, store) for store in stores or known.stores]
             db.executemany("DELETE FROM grants WHERE login = ? AND store = ?", gone)
             if not stores:
                 db.execute("DELETE FROM people WHERE login = ?", (known.login,))
@@ -112,7 +114,7 @@ class Sharing(Service):
 
     def guests(self, viewer: Viewer, store: str) -> tuple[str, ...]:
         """The logins of the guests of ``store``. Owners see every store and are not among them."""
-        return tuple(each.login for each in self.people(viewer) if store in each.stores)
+        return tuple(person.login for person in self.people(viewer) if store in person.stores)
 
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
         """Return the last visits through the network, latest first; they do not include what was asked."""

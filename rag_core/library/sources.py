@@ -42,7 +42,7 @@ class Sources(Service):
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
-        return next(each for each in chain([name], numbered) if each.casefold() not in taken)
+        return next(candidate for candidate in chain([name], numbered) if candidate.casefold() not in taken)
 
     def name_for(self, viewer: Viewer, folder: str | Path) -> str:
         """Return the name of the store that ``folder`` is added to if none is named. Raises InvalidInput if
@@ -65,9 +65,9 @@ class Sources(Service):
         taken = set()
         for name in self._stores.names(viewer):
             with suppress(RagError):  # a page reports a store that cannot be read
-                taken |= {each.root for each in self.kept(viewer, name)}
-        found = files.offered_folders(self._settings.roots)
-        return [each for each in found if os.path.realpath(each.path) not in taken]
+                taken |= {source.root for source in self.kept(viewer, name)}
+        candidates = files.offered_folders(self._settings.roots)
+        return [folder for folder in candidates if os.path.realpath(folder.path) not in taken]
 
     def said_of_pictures(self, viewer: Viewer, by_suffix: Mapping[str, int]) -> str:
         """Say whether OCR will read the pictures and scans among files, and what to do if it will not; '' if
@@ -91,12 +91,12 @@ class Sources(Service):
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
             draft = sources.draft(db, str(folder), include, exclude)
-            known = {each.id: each for each in sources.all_sources(db) if not each.removed}
-        more = tuple(each for each in include if draft.id not in known or each not in known[draft.id].include)
+            known = {source.id: source for source in sources.all_sources(db) if not source.removed}
+        more = tuple(glob for glob in include if draft.id not in known or glob not in known[draft.id].include)
         if more:
             refuse_no_match(folder, more, exclude)
-        around = [] if draft.id else [each for each in known.values() if folder.is_relative_to(each.root)]
-        return next((each for each in around if covers(each, draft)), draft)
+        around = [] if draft.id else [other for other in known.values() if folder.is_relative_to(other.root)]
+        return next((other for other in around if covers(other, draft)), draft)
 
     def add(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
@@ -159,15 +159,15 @@ class Sources(Service):
     def kept(self, viewer: Viewer, store: str) -> list[Source]:
         """The folders of a store that are kept up to date: neither paused nor about to be removed."""
         with self._stores.open(viewer, store).store.read() as db:
-            return [each for each in sources.all_sources(db) if not (each.paused or each.removed)]
+            return [source for source in sources.all_sources(db) if not (source.paused or source.removed)]
 
     def all(self, viewer: Viewer, store: str) -> list[SourceInfo]:
         """List all folders of a store, oldest first, with their numbers of files and whether the folder is
         missing."""
         with self._stores.open(viewer, store).store.read() as db:
-            found, counts = sources.all_sources(db), sources.counts(db)
+            listed, counts = sources.all_sources(db), sources.counts(db)
         infos = []
-        for source in found:
+        for source in listed:
             states, root = counts.get(source.id, {}), source.root
             indexed, failed, skipped = (states.get(state, 0) for state in ("indexed", "failed", "skipped"))
             missing = os.path.isabs(root) and not os.path.isdir(root)  # noqa: PTH112, PTH117  (no error)
@@ -178,7 +178,7 @@ class Sources(Service):
         """Return what a job would do to ``source``, which may be a draft; changes nothing."""
         opened = self._stores.open(viewer, store).store
         known = self._settings
-        found = plan.make_plan(
+        planned = plan.make_plan(
             opened,
             source,
             force=force,
@@ -186,14 +186,14 @@ class Sources(Service):
             from_cloud=known.cloud_files == "read",
         )
         if source.removed:
-            return found
+            return planned
         idle = leave_nothing_out(Path(source.root), source.exclude)
-        return replace(found, warnings=(*found.warnings, *idle))
+        return replace(planned, warnings=(*planned.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
         """Return for each folder that is not paused what a job would do to it."""
-        found = [each.source for each in self.all(viewer, store)]
-        due = [source for source in found if source.removed or not source.paused]
+        listed = [info.source for info in self.all(viewer, store)]
+        due = [source for source in listed if source.removed or not source.paused]
         return [self.plan(viewer, store, source, force=force) for source in due]
 
     def idle_excludes(self, viewer: Viewer, root: str | Path, exclude: Sequence[str]) -> list[str]:
@@ -254,8 +254,8 @@ def _readable_below(path: str, roots: Sequence[Path], store: str) -> Path:
 
 
 def _source(db: sqlite3.Connection, store: str, source_id: int) -> Source:
-    found = sources.all_sources(db)
-    if source := next((source for source in found if source.id == source_id), None):
+    listed = sources.all_sources(db)
+    if source := next((source for source in listed if source.id == source_id), None):
         return source
-    known = ", ".join(f"{source.id} ({source.root})" for source in found) or "none"
+    known = ", ".join(f"{source.id} ({source.root})" for source in listed) or "none"
     raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")

@@ -58,17 +58,17 @@ class Stores(Service):
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
         """Return (store, generation) of each readable store among the named ones (none: all), to use in cache
         keys. Raises StoreError if none can be read."""
-        found: list[tuple[str, int]] = []
+        numbers: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
         for name in opened:
             try:
                 with self._stores.reading(viewer, name) as db:
-                    found.append((name, generation(db)))
+                    numbers.append((name, generation(db)))
             except StoreError as error:
                 failed.append(error)
-        if failed and not found:
+        if failed and not numbers:
             raise failed[0]
-        return tuple(found)
+        return tuple(numbers)
 
     @open_to_all
     def resolve(self, viewer: Viewer, name: str | None = None) -> str:
@@ -92,12 +92,12 @@ class Stores(Service):
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
-        running, said = [], [*warnings]
+        running, notices = [], [*warnings]
         for info in infos:
             try:
                 latest = self._jobs.all(viewer, info.name, 1)
             except StoreError as error:
-                said.append(str(error))
+                notices.append(str(error))
                 continue
             for job in latest:
                 if job.state == "running":
@@ -105,8 +105,8 @@ class Stores(Service):
                 elif job.state != "done":
                     state = "paused" if job.state == "cancelled" else job.state
                     last = f"The last run of {info.name!r} was {state}. {job.message}".rstrip()
-                    said.append(f"{last} To continue: commonplace index --store {info.name}")
-        return Status(infos, tuple(running), tuple(said), str(self._settings.data_dir))
+                    notices.append(f"{last} To continue: commonplace index --store {info.name}")
+        return Status(infos, tuple(running), tuple(notices), str(self._settings.data_dir))
 
     @open_to_all
     def infos(
@@ -199,21 +199,25 @@ class Stores(Service):
         """Create the declared stores that do not exist yet. Returns a sentence for each that was created or
         failed."""
         names = {name.casefold() for name in self.names(viewer)}
-        said = []
-        for declared in (each for each in self._settings.stores if each.name.casefold() not in names):
+        sentences = []
+        for declared in self._settings.stores:
             name = declared.name
+            if name.casefold() in names:
+                continue
             try:
-                folders = [(real_folder(each.root), each.include, each.exclude) for each in declared.folders]
+                folders = [
+                    (real_folder(source.root), source.include, source.exclude) for source in declared.folders
+                ]
                 for folder in folders:  # before anything is made
                     refuse_no_match(*folder)
                 self.create(viewer, name, declared.embedder, backend=declared.backend)
                 for folder in folders:
                     self._sources.add(viewer, name, *folder)
             except RagError as error:
-                said.append(f"The declared store {name!r} could not be made. {error}")
+                sentences.append(f"The declared store {name!r} could not be made. {error}")
             else:
-                said.append(f"Made store {name!r}.")
-        return said
+                sentences.append(f"Made store {name!r}.")
+        return sentences
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
         """Delete a store, also a damaged one, and its entries in conversations and lists. The indexed files
@@ -302,8 +306,8 @@ class Stores(Service):
         number. The files stay. Raises InvalidInput unless ``confirm``."""
         opened = self._own(viewer, store)
         if not confirm:
-            said = "Say confirm: true if the owner asked to remove all its documents from the index."
-            raise InvalidInput(f"Clearing store {store!r} needs to be confirmed.", said)
+            advice = "Say confirm: true if the owner asked to remove all its documents from the index."
+            raise InvalidInput(f"Clearing store {store!r} needs to be confirmed.", advice)
         requests.cancel(opened)
         with opened.decide() as db:
             kept = [source for source in sources.all_sources(db) if not source.removed]

@@ -68,11 +68,11 @@ class Upkeep(Service):
         gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if the store
         cannot be read."""
         opened = self._stores.open(viewer, store).store
-        found = check(opened, files=files, report=report)
-        if found.sound and (compared := compare_index(self._stores, opened)):
-            checks = (*found.checks, VECTOR_INDEX)
-            return replace(found, checks=checks, findings=(*found.findings, *compared))
-        return found
+        health = check(opened, files=files, report=report)
+        if health.sound and (compared := compare_index(self._stores, opened)):
+            checks = (*health.checks, VECTOR_INDEX)
+            return replace(health, checks=checks, findings=(*health.findings, *compared))
+        return health
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
         """Rebuild a damaged store from its folders, keeping intact vectors and the owner's decisions. A sound
@@ -106,10 +106,13 @@ class Upkeep(Service):
         """
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self._stores.names(viewer))
-        found = [self._explained(viewer, name, path, here) for name in wanted]
-        if any(each.steps[1:] for each in found):
-            found = [each for each in found if not diagnosis.is_elsewhere(each)]
-        return [self._ranked(viewer, each, query) if query and each.findable else each for each in found]
+        diagnoses = [self._explained(viewer, name, path, here) for name in wanted]
+        if any(explained.steps[1:] for explained in diagnoses):
+            diagnoses = [explained for explained in diagnoses if not diagnosis.is_elsewhere(explained)]
+        return [
+            self._ranked(viewer, explained, query) if query and explained.findable else explained
+            for explained in diagnoses
+        ]
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
         try:
@@ -120,15 +123,15 @@ class Upkeep(Service):
         except StoreError as error:  # the store that holds the file may be the damaged one
             return Diagnosis(name, path, (DiagnosisStep("no", error.message),), error.next_step)
 
-    def _ranked(self, viewer: Viewer, found: Diagnosis, query: str) -> Diagnosis:
+    def _ranked(self, viewer: Viewer, explained: Diagnosis, query: str) -> Diagnosis:
         answer = self._searching.search(
-            viewer, query, [found.store], top_k=MAX_TOP_K, min_score=0.0, max_tokens=sys.maxsize
+            viewer, query, [explained.store], top_k=MAX_TOP_K, min_score=0.0, max_tokens=sys.maxsize
         )
-        hits = (hit for hit in answer.hits if hit.store == found.store)  # the query may name another
-        hit = next((h for h in hits if found.path in (h.document.path, *h.copies)), None)
+        hits = (hit for hit in answer.hits if hit.store == explained.store)  # the query may name another
+        hit = next((h for h in hits if explained.path in (h.document.path, *h.copies)), None)
         if hit is None:
-            return replace(found, query=query)
-        return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
+            return replace(explained, query=query)
+        return replace(explained, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
 
     def change_setting(self, viewer: Viewer, name: str, value: str | float | bool | None) -> Settings:
         """Write a setting into config.yaml (None: back to its default), and return the new settings. This
@@ -162,8 +165,8 @@ def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Di
     there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         free = shutil.disk_usage(there).free
-        said = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
-        steps.append(DiagnosisStep("note" if free < _LITTLE_SPACE else "ok", said))
+        sentence = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
+        steps.append(DiagnosisStep("note" if free < _LITTLE_SPACE else "ok", sentence))
     else:
         steps.append(
             DiagnosisStep(
@@ -187,17 +190,19 @@ def _extensions(timeout_s: float) -> list[DiagnosisStep]:
         indexes = {name: row.extension for name, row in added_vector_indexes().items()}
         groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
             (packages(), "reads files ending in '{}' as {}", worker.load),
-            (installed_chunkers(), "adds the chunker '{}'", lambda each: each.load(ExtractError)),
-            (embedders, "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
+            (installed_chunkers(), "adds the chunker '{}'", lambda extension: extension.load(ExtractError)),
+            (embedders, "adds the embedders '{}:…'", lambda extension: extension.load(EmbedderError)),
             (indexes, "adds the vector index '{}'", package_backend),
         )
         steps = []
         for group, adds, load in groups:
-            for name, each in group.items():
-                does = adds.format(name, added_type(each))
+            for name, extension in group.items():
+                does = adds.format(name, added_type(extension))
                 try:
-                    load(each)
-                    steps.append(DiagnosisStep("ok", f"The package {each} {does} (commonplace.{each.kind})."))
+                    load(extension)
+                    steps.append(
+                        DiagnosisStep("ok", f"The package {extension} {does} (commonplace.{extension.kind}).")
+                    )
                 except RagError as error:
                     steps.append(DiagnosisStep("no", str(error)))
         return steps
@@ -221,6 +226,6 @@ def _store(name: str, look: Callable[[], StoreInfo]) -> list[DiagnosisStep]:
         for source in info.sources
         if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
     ]
-    said = [DiagnosisStep("note", f"Store {name!r}: {note}") for note in notes]
+    notes_of_store = [DiagnosisStep("note", f"Store {name!r}: {note}") for note in notes]
     check = f"`commonplace verify --store {name}` checks its file for damage"
-    return [DiagnosisStep("ok", f"Store {name!r} opens: {counts}; {check}."), *said]
+    return [DiagnosisStep("ok", f"Store {name!r} opens: {counts}; {check}."), *notes_of_store]
