@@ -167,26 +167,26 @@ def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
 def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     """Return the JSON of a record with every field present and of the right type; missing fields are empty.
     Raises VectorError."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for kind, names in _FIELDS.items():
         for name in names.split():
             value: Any = record.doc.get(name, kind())
             fits = type(value) is kind and (not isinstance(value, int) or 0 <= value < _MOST)
-            if not fits or (kind is list and not all(isinstance(each, str) for each in value)):
+            if not fits or (kind is list and not all(isinstance(item, str) for item in value)):
                 raise _not_ours(address, f"has a record with a wrong {name!r}")
-            found[name] = value.encode("utf-8", "replace").decode() if kind is str else value
-    found["kept"] = _kept(record, address)
+            fields[name] = value.encode("utf-8", "replace").decode() if kind is str else value
+    fields["kept"] = _kept(record, address)
     front_matter = record.doc.get("front_matter")
-    found["front_matter"] = front_matter if isinstance(front_matter, dict) else {}
-    found["private"] = bool(record.doc.get("private"))
-    found["part"] = one_line(found["part"])
-    path = found["path"] = display(os.fsencode(found["path"]))
+    fields["front_matter"] = front_matter if isinstance(front_matter, dict) else {}
+    fields["private"] = bool(record.doc.get("private"))
+    fields["part"] = one_line(fields["part"])
+    path = fields["path"] = display(os.fsencode(fields["path"]))
     if not path or "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
         raise _not_ours(address, "has a record with a wrong 'path'")
-    is_in_order = 1 <= found["start_line"] <= found["end_line"]
-    if found["end"] - found["start"] != len(record.text) or not is_in_order:
+    is_in_order = 1 <= fields["start_line"] <= fields["end_line"]
+    if fields["end"] - fields["start"] != len(record.text) or not is_in_order:
         raise _not_ours(address, "has a record with an impossible place in its document")
-    return found
+    return fields
 
 
 def _kept(record: VectorRecord, address: str) -> str | None:

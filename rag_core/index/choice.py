@@ -22,48 +22,48 @@ def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] =
     """Raise InvalidInput if no file of a folder matches the patterns. Empty folders, which may be filled
     later, and very large ones are accepted."""
     for names in (_A_FEW, MANY_FILES):
-        found = preview(root, include, exclude, max_files=names)
-        if found.count:
+        matching = preview(root, include, exclude, max_files=names)
+        if matching.count:
             return
-    if not found.truncated and preview(root, EVERYTHING, max_files=MANY_FILES).count:
+    if not matching.truncated and preview(root, EVERYTHING, max_files=MANY_FILES).count:
         raise no_match(root, include, exclude)
 
 
 def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> InvalidInput:
     """Return the error for patterns that match no file of a folder. It suggests patterns that would
     match."""
-    said = f"No file below {str(root)!r} matches {' '.join(include)!r}"
+    problem = f"No file below {str(root)!r} matches {' '.join(include)!r}"
     if open_ended := next(filter(_is_open, include), None):
-        return InvalidInput(f"{said}.", _not_closed(open_ended))
+        return InvalidInput(f"{problem}.", _not_closed(open_ended))
     if exclude and preview(root, include, max_files=_A_LOOK).count:
         return InvalidInput(
-            f"{said} that {' '.join(exclude)!r} does not leave out.", "Leave out less, or take more."
+            f"{problem} that {' '.join(exclude)!r} does not leave out.", "Leave out less, or take more."
         )
     for meant in _perhaps_meant(root, include):
         if count := preview(root, meant, exclude, max_files=_A_LOOK).count:
             return InvalidInput(
-                f"{said}.", f"Did you mean {' '.join(meant)!r}? That matches {plural(count, 'file')}."
+                f"{problem}.", f"Did you mean {' '.join(meant)!r}? That matches {plural(count, 'file')}."
             )
     there = preview(root, EVERYTHING, max_files=_A_LOOK)
     if not there.count:
-        return InvalidInput(f"{said}.", "The folder holds no files that are read.")
+        return InvalidInput(f"{problem}.", "The folder holds no files that are read.")
     kinds = list(there.by_suffix)[:_KINDS_SHOWN]
     ends = ", ".join(suffix or "no suffix" for suffix in kinds)
     such = next((f"**/*{suffix}" for suffix in kinds if suffix), EVERYTHING[0])
-    return InvalidInput(f"{said}.", f"Its files end in {ends}. Name what to take, like {such!r}.")
+    return InvalidInput(f"{problem}.", f"Its files end in {ends}. Name what to take, like {such!r}.")
 
 
 def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
     """Return a sentence for each exclude pattern that matches nothing in a folder. Very large folders are
     not checked."""
-    said: list[str] = []
+    sentences: list[str] = []
     for glob in exclude:
         if not leaves_out(root, glob):
-            meant = [each for (each,) in _perhaps_meant(root, (glob,)) if leaves_out(root, each)]
+            meant = [variant for (variant,) in _perhaps_meant(root, (glob,)) if leaves_out(root, variant)]
             hint = f"Did you mean {meant[0]!r}?" if meant else "Patterns start at the folder."
             hint = _not_closed(glob) if _is_open(glob) else hint
-            said.append(f"The pattern {glob!r} leaves nothing out. {hint}")
-    return said
+            sentences.append(f"The pattern {glob!r} leaves nothing out. {hint}")
+    return sentences
 
 
 def _perhaps_meant(root: Path, globs: Sequence[str]) -> list[tuple[str, ...]]:
@@ -72,7 +72,7 @@ def _perhaps_meant(root: Path, globs: Sequence[str]) -> list[tuple[str, ...]]:
     own = f"{root.name}/"
     inside = tuple([g[len(own) :] if g.casefold().startswith(own.casefold()) else g for g in globs])
     anywhere = tuple([f"**/{glob.removeprefix('**/')}" for glob in globs])
-    return [each for each in (inside, anywhere) if each != tuple(globs) and all(each)]
+    return [variant for variant in (inside, anywhere) if variant != tuple(globs) and all(variant)]
 
 
 def _is_open(glob: str) -> bool:

@@ -40,11 +40,11 @@ class EmbeddedPictures:
         if self.source.include != EVERYTHING:
             walk = scan(Path(self.source.root), EVERYTHING, self.source.exclude)
             files, self.online_only = walk.files, walk.online_only
-        found: dict[str, list[FileStat]] = {}
+        pictures: dict[str, list[FileStat]] = {}
         for file in files:
             if is_picture(display(file.path)) and file.path not in self.left_out:
-                found.setdefault(name_key(posixpath.basename(display(file.path))), []).append(file)
-        return found
+                pictures.setdefault(name_key(posixpath.basename(display(file.path))), []).append(file)
+        return pictures
 
     def find(self, note: str, target: str) -> FileStat | None:
         """Return the picture that a link to ``target`` means in the note at the path ``note``, or None. A
@@ -83,7 +83,7 @@ class EmbeddedPictures:
         sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
                  JOIN documents d ON d.id = l.document_id
                  WHERE d.source_id = ? AND d.state = 'indexed' AND l.type = 'embed'"""
-        found: set[bytes] = set()
+        notes: set[bytes] = set()
         there: dict[tuple[int, bytes], set[str]] = {}
         for row in db.execute(sql, (self.source.id,)):
             if not is_picture(row["target"]):
@@ -93,14 +93,14 @@ class EmbeddedPictures:
                 pictures.add(display(file.path))
                 if file.path in self.online_only:
                     continue
-                is_new = any(row["scanned_ns"] <= each <= now for each in (file.mtime_ns, file.ctime_ns))
+                is_new = any(row["scanned_ns"] <= moment <= now for moment in (file.mtime_ns, file.ctime_ns))
                 if is_new or file.path in were_in_cloud:
-                    found.add(row["path"])
+                    notes.add(row["path"])
         sql = "SELECT DISTINCT anchor_ref FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
         for (number, path), pictures in there.items():
             if any(ref not in pictures for (ref,) in db.execute(sql, (number,))):
-                found.add(path)
-        return found
+                notes.add(path)
+        return notes
 
 
 def is_picture(name: str) -> bool:
@@ -110,7 +110,7 @@ def is_picture(name: str) -> bool:
 
 def embeds(note: Extracted) -> list[Link]:
     """The links of a note that embed a picture."""
-    return [each for each in note.links if each.type == "embed" and is_picture(each.target)]
+    return [link for link in note.links if link.type == "embed" and is_picture(link.target)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,12 +316,12 @@ class Embedding:
 
 def _embed_probes(embedder: Embedder) -> dict[str, Vectors]:
     """Embed the fixed questions of each language that the embedder reads."""
-    found: dict[str, Vectors] = {}
+    vectors: dict[str, Vectors] = {}
     with ThreadPoolExecutor(thread_name_prefix="probes") as pool:
         for language, questions in PROBES.items():
             if all(map(embedder.reads, questions)):
-                found[language] = np.stack([*pool.map(embedder.embed_query, questions)])
-    return found
+                vectors[language] = np.stack([*pool.map(embedder.embed_query, questions)])
+    return vectors
 
 
 def withholds_private(store: Store, server: str) -> bool:

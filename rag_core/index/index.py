@@ -173,10 +173,10 @@ class Runner:
         """Open a job for the waiting requests; returns its id, None if there are none. A cancel drops the
         requests before it if others follow it. If none follow, the job opens and is then cancelled."""
         with self.store.read() as db:
-            found = jobs.requests_after(db, 0)
+            requests = jobs.requests_after(db, 0)
         voided: list[Request] = []
         waiting: list[Request] = []
-        for asked in found:
+        for asked in requests:
             if asked.kind == "cancel":
                 voided, waiting = [*voided, *waiting], []
             else:
@@ -184,7 +184,7 @@ class Runner:
         self._waiting = waiting or voided
         with self.store.note() as db:
             if not self._waiting:
-                jobs.drop_requests(db, found[-1].id if found else 0)
+                jobs.drop_requests(db, requests[-1].id if requests else 0)
                 return None
             self._last = self._waiting[-1].id
             job_id, ended_well = jobs.start_job(db)
@@ -198,13 +198,13 @@ class Runner:
             raise Stopped
         self.tools.priority.yield_to_searches()
         with self.store.read() as db:
-            found = jobs.requests_after(db, self._last)
-        for asked in reversed(found):
+            requests = jobs.requests_after(db, self._last)
+        for asked in reversed(requests):
             if asked.kind == "cancel":
                 self._last = asked.id
                 raise Cancelled
-        self._last = found[-1].id if found else self._last
-        self._waiting += found
+        self._last = requests[-1].id if requests else self._last
+        self._waiting += requests
         return bool(self._waiting)
 
     def _is_over(self) -> bool:
@@ -245,7 +245,7 @@ class Runner:
                 self._source(source, force=any(request.force for request in parts), only=paths)
             if whole:
                 if self._source(source, force=any(request.force for request in whole)):
-                    again |= {each.id: each for each in read if sources.overlap(each, source)}
+                    again |= {other.id: other for other in read if sources.overlap(other, source)}
                 read.append(source)
                 if self._reading.gave_way:
                     return False

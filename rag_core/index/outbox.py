@@ -122,17 +122,17 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
     if index.owner() != store.id:
         message = f"The vector index of store {store.name!r} belongs to another installation."
         raise VectorError(message, "Nothing was changed there. To use it for this store, take it over first.")
-    found = _queue_differences(store, index, private)
+    differences = _queue_differences(store, index, private)
     with store.note() as db:
         rows.retry(db)
     flush(store, index, private=private)
-    return found
+    return differences
 
 
 def _queue_differences(store: Store, index: RemoteIndex, private: bool) -> Comparison:
     """Queue the chunks that index and store differ in; returns the comparison."""
-    found = compare(store, index, private=private)
+    differences = compare(store, index, private=private)
     with store.note() as db:
-        rows.queue(db, (*found.missing, *found.extra))
+        rows.queue(db, (*differences.missing, *differences.extra))
         rows.recheck(db, wanted=False)
-    return found
+    return differences

@@ -106,18 +106,18 @@ class PartsReading:
     _unread: list[int] = field(default_factory=list)
     _is_left_out: bool = False
 
-    def run(self, found: Sequence[ContainedPart], container: int) -> bool:
-        """Store the parts ``found`` of the file with the id ``container``. Returns False if the owner has
+    def run(self, contained: Sequence[ContainedPart], container: int) -> bool:
+        """Store the parts ``contained`` in the file with the id ``container``. Returns False if the owner has
         excluded the file meanwhile."""
         with self.store.read() as db:
             stored = parts.stored_parts(db, container)
-        unread = [part for part in found if self.force or not self._is_as_stored(part, stored)]
+        unread = [part for part in contained if self.force or not self._is_as_stored(part, stored)]
         renumbered = {
             stored[part.name].id: part.number
-            for part in found
+            for part in contained
             if part.name in stored and stored[part.name].number != part.number
         }
-        names = {part.name for part in found}
+        names = {part.name for part in contained}
         gone = [known.id for name, known in stored.items() if name not in names]
         forget_parts(self.store, gone)
         if renumbered:

@@ -210,7 +210,7 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
         excluded = excluded_below(db, source.root).keys()
         wanted = frozenset(excluded if only is None else excluded & only)
         known = _known(db, source.id) if wanted else {}
-    gone = [each for path, each in known.items() if path in wanted]
+    gone = [document for path, document in known.items() if path in wanted]
     return Plan(source, deleted=gone, excluded=wanted)
 
 
@@ -319,7 +319,7 @@ def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str,
         sentences.append(str(no_match(Path(source.root), source.include, source.exclude)))
     unlisted = zip(walk.unreadable, repeat("the folder cannot be listed"))
     for path, why in (*walk.skipped, *unlisted):
-        if only is None or path in only or any(_below(each, [path]) for each in only):
+        if only is None or path in only or any(_below(folder, [path]) for folder in only):
             left_out[why].append(display(path))
     sentences += [f"Left out {some(paths, 'file')}: {why}." for why, paths in left_out.items()]
     return tuple(sentences)
@@ -409,8 +409,8 @@ def _moved(
     gone = _gone(seen)
     new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
     moves = paired(candidates(gone, new, seen.hash_of))
-    here, found = len(moves), {move.known.id for move in moves}
-    moves += moved_in_cloud([known for known in gone if known.id not in found], in_cloud)
+    here, found_again = len(moves), {move.known.id for move in moves}
+    moves += moved_in_cloud([known for known in gone if known.id not in found_again], in_cloud)
     new_paths = {move.file.stat.path for move in moves}
     old_paths = {move.known.stat.path for move in moves}
     read["added"] = [file for file in read["added"] if file.stat.path not in new_paths]

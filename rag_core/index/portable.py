@@ -191,7 +191,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
     the file."""
     if sorted(archive.namelist()) != [MANIFEST, STORE]:
         raise _Unfit(f"it does not hold just {MANIFEST} and {STORE}")
-    if {each.compress_type for each in archive.infolist()} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+    if {entry.compress_type for entry in archive.infolist()} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         raise _Unfit("its compression is not supported")
     try:
         with archive.open(MANIFEST) as member:
@@ -350,10 +350,10 @@ def _inspect(unpacked: Path, version: int) -> None:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
         pragmas = ("application_id", "encoding", "user_version")
-        found = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
-        if found[:2] != [migrations.APPLICATION_ID, "UTF-8"]:
+        values = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+        if values[:2] != [migrations.APPLICATION_ID, "UTF-8"]:
             raise _Unfit("it does not hold a Commonplace store")
-        if found[2] != version:
+        if values[2] != version:
             raise _Unfit("its store has another schema than its manifest says")
         for difference in migrations.differences(db, version):
             raise _Unfit(f"its schema is not that of a store ({difference.kind} {difference.name[:60]!r})")
@@ -410,8 +410,8 @@ def _require_usable(store: Store) -> tuple[str, ...]:
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
     """Pause the folders that are not on this computer or would index too much of it. Yields one notice for
     each kind of folder."""
-    found: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
-    for source in [each for each in all_sources(db) if not each.removed]:
+    by_kind: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
+    for source in [known for known in all_sources(db) if not known.removed]:
         root, kind = Path(source.root), "missing"
         if root.is_absolute() and os.path.isdir(root):  # noqa: PTH112 - may hold a NUL
             root = root.resolve()
@@ -420,10 +420,10 @@ def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
         if kind != "here":
             change_source(db, replace(source, paused=True))
         if kind != "here" or not source.paused:
-            found[kind].append(source)
+            by_kind[kind].append(source)
     for kind, sentence in _FOLDERS.items():
-        if folders := found[kind]:
-            names = ", ".join(repr(display(os.fsencode(each.root))) for each in folders[:_EXAMPLES])
+        if folders := by_kind[kind]:
+            names = ", ".join(repr(display(os.fsencode(folder.root))) for folder in folders[:_EXAMPLES])
             more = len(folders) - _EXAMPLES
             names += f" and {more:,} more" if more > 0 else ""
             yield sentence.format(count=plural(len(folders), "folder"), names=names)

@@ -306,9 +306,9 @@ class Reading:
     ) -> FileResult | None:
         """Store each part of a file, and then the file; of what is stored already only what changed. Raises
         RagError if it cannot be read."""
-        found = parts_of(container.data, container.path)
+        contained = parts_of(container.data, container.path)
         whole = None
-        if not found:
+        if not contained:
             data = self._bytes(root, file.stat.path)
             whole = self._document(file, data, container.path, container.codec)
         if isinstance(whole, RagError):
@@ -329,7 +329,7 @@ class Reading:
             embed_one=self._embed_one,
             force=outcome == "reread" and is_current(row.extractor, PurePosixPath(file.display)),
         )
-        if not reading.run(found, row.id):
+        if not reading.run(contained, row.id):
             return None
         return self.put(file, whole or reading.document(), (), outcome, started, reading.passages)
 

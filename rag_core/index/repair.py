@@ -155,13 +155,13 @@ def _old(path: Path) -> _Old:
         return _Old(None, [], [])
     with closing(db):
         sql = "SELECT DISTINCT source_id, path FROM documents NOT INDEXED WHERE typeof(path) = 'blob'"
-        found = _rows(db, sql)
+        rows = _rows(db, sql)
         requests = _rows(db, f"SELECT kind, payload, created_at FROM requests WHERE {_IS_REQUEST}")
         retired = _rows(db, "SELECT key, value FROM meta WHERE key GLOB 'retired *'")
     paths: dict[int, list[bytes]] = {}
-    for source_id, file in found or ():
+    for source_id, file in rows or ():
         paths.setdefault(source_id, []).append(file)
-    return _Old(None if found is None else paths, requests or [], retired or [])
+    return _Old(None if rows is None else paths, requests or [], retired or [])
 
 
 def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
@@ -273,9 +273,9 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     if job and job.state != "done":  # such as a full disk
         raise StoreError(f"Store {name!r} cannot be repaired now. {message}", "Nothing was changed.")
     with store.read() as db:
-        found, problems = sources.counts(db), problems_of_job(db, job.id) if job else []
+        counts, problems = sources.counts(db), problems_of_job(db, job.id) if job else []
         roots = {source.id: source.root for source in sources.all_sources(db) if not source.removed}
-    empty = [root for number, root in roots.items() if number in (old.paths or {}) and number not in found]
+    empty = [root for number, root in roots.items() if number in (old.paths or {}) and number not in counts]
     failed = {path for problem in problems for path in problem.files}
     is_unread = any(display(os.fsencode(root)) in failed for root in roots.values())
     if is_unread or empty:
