@@ -129,11 +129,11 @@ def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
             before = Calibration.load(row[0]) if row else None
             least = before.growth * before.vectors if before else 0
             if _vectors(db, known.id, is_public=is_public) >= least:
-                found = measure(db, known.id, embed_once, is_public=is_public)
-                measured |= {key: found} if found else {}
+                scale = measure(db, known.id, embed_once, is_public=is_public)
+                measured |= {key: scale} if scale else {}
     if measured:
         with store.write() as db:
-            rows = [(key, json.dumps(asdict(found))) for key, found in measured.items()]
+            rows = [(key, json.dumps(asdict(calibration))) for key, calibration in measured.items()]
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 

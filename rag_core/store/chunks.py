@@ -86,13 +86,13 @@ def chunk_rows(
     values: list[_Row] = []
     for passage in distinct:
         headings = passage.headings or " > ".join(passage.heading_path)
-        digest, words, *found = derived(passage, headings)
+        digest, words, *derived_columns = derived(passage, headings)
         values.append(
             (
                 *(digest, len(values), passage.start, passage.end),
                 *(passage.start_line, passage.end_line, json.dumps(passage.heading_path, ensure_ascii=False)),
                 *(passage.anchor_type, passage.anchor_ref, passage.split_part, passage.prefix),
-                *(doc.title, headings, display, tags, passage.text, terms, words, *found),
+                *(doc.title, headings, display, tags, passage.text, terms, words, *derived_columns),
             )
         )
     return Rows(values, len(passages) - len(values), shapes)
@@ -110,7 +110,7 @@ def furnished(
     if not hidden and not any(passage.kept for passage in passages):
         return list(passages), layout.shapes
     kept = furniture.kept_spans(hidden, places)
-    return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
+    return [replace(chunk, kept=part) for chunk, part in zip(passages, kept, strict=True)], layout.shapes
 
 
 def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, str | None, str]:

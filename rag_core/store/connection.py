@@ -57,8 +57,8 @@ def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -
     version: int = db.execute("PRAGMA data_version").fetchone()[0]
     if db.remembered.get(read, (-1, None))[0] != version:
         db.remembered[read] = version, read(db)
-    found: _Value = db.remembered[read][1]
-    return found
+    value: _Value = db.remembered[read][1]
+    return value
 
 
 def rows_at_once(
@@ -69,8 +69,7 @@ def rows_at_once(
     (`sys.getswitchinterval`)."""
     names = ", ".join(columns)
     sql = f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found"
-    found = db.execute(sql, values)
-    rows: list[list[Any]] = json.loads(found.fetchone()[0])
+    rows: list[list[Any]] = json.loads(db.execute(sql, values).fetchone()[0])
     return rows
 
 
@@ -89,8 +88,8 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if path.with_suffix(decisions.DECISIONS_SUFFIX).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
-            said = f"{path.name!r} is not a Commonplace store."
-            raise StoreError(said, "Move it out of the stores folder.")
+            problem = f"{path.name!r} is not a Commonplace store."
+            raise StoreError(problem, "Move it out of the stores folder.")
     except BaseException as error:
         if db is not None:
             db.close()
@@ -101,14 +100,14 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
 
 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
-    said, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
+    problem, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
     if log_size(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
     elif is_outside(error) and not is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
     else:
-        return StoreDamaged(said, f"{MEND} {rest}")
-    return StoreError(said, f"{advice} {rest}")
+        return StoreDamaged(problem, f"{MEND} {rest}")
+    return StoreError(problem, f"{advice} {rest}")
 
 
 def can_be_written(path: Path) -> bool:
@@ -139,7 +138,7 @@ def rights(path: Path) -> Rights:
     if (
         can_be_written(path.parent)
         or log_size(path)
-        or all(Path(f"{path}{each}").exists() for each in OF_LOG)
+        or all(Path(f"{path}{suffix}").exists() for suffix in OF_LOG)
     ):
         return Rights(is_still=False, is_writable=can_be_written(path))
     status = path.stat()

@@ -75,15 +75,15 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
 
 def kept(store: Path) -> Decisions | None:
     """Read the decisions in the file beside a store; None if it is missing or damaged."""
-    found = _load(store.with_suffix(DECISIONS_SUFFIX))
-    return found[0] if found else None
+    loaded = _load(store.with_suffix(DECISIONS_SUFFIX))
+    return loaded[0] if loaded else None
 
 
 def standing(store: Path, decided: Decisions) -> Standing:
     """Compare ``decided``, the decisions in the rows of a store, with the file beside it."""
-    if (found := _load(store.with_suffix(DECISIONS_SUFFIX))) is None:
+    if (loaded := _load(store.with_suffix(DECISIONS_SUFFIX))) is None:
         return "no file"
-    in_file, replaced = found
+    in_file, replaced = loaded
     announced = _load(store.with_suffix(_ANNOUNCED))
     if decided == in_file:
         return "unfinished" if replaced or announced else "as decided"
@@ -95,10 +95,10 @@ def settle(store: Path, db: sqlite3.Connection) -> Standing:
     """Write the file beside a store if it is missing or a decision was interrupted; returns what `standing`
     found before. ``db`` must hold a write transaction. Raises OSError."""
     decided = read(db)
-    found = standing(store, decided)
-    if found == "unfinished" or (found == "no file" and _is_whole(db)):
+    before = standing(store, decided)
+    if before == "unfinished" or (before == "no file" and _is_whole(db)):
         save(store, decided)
-    return found
+    return before
 
 
 def _is_whole(db: sqlite3.Connection) -> bool:

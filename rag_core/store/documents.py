@@ -290,14 +290,14 @@ def ids(db: sqlite3.Connection, display: str) -> list[int]:
     """The ids of the documents that are shown as ``display``: a path, or that of a part with its name behind
     ``#``. Two paths can look the same."""
     shown = well_formed(display)
-    found = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
+    rows = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
     path, mark, part = shown.partition("#")
-    while mark and not found:
+    while mark and not rows:
         sql = "SELECT id FROM documents WHERE display = ? AND part = ?"
-        found = db.execute(sql, (path, part)).fetchall()
+        rows = db.execute(sql, (path, part)).fetchall()
         tail, mark, part = part.partition("#")
         path = f"{path}#{tail}"
-    return [row[0] for row in found]
+    return [row[0] for row in rows]
 
 
 def is_part(db: sqlite3.Connection, display: str) -> bool:
@@ -329,13 +329,13 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
 def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> list[tuple[str, str]]:
     """(path, reason) of at most ``limit`` documents that could not be read. With ``whole`` their file name
     consists of exactly these ``words``, with or without suffix; else their path contains all ``words``."""
-    wanted, found = set(_WORDS.findall(name_key(words))), []
+    wanted, matching = set(_WORDS.findall(name_key(words))), []
     for path, reason in kept(db, _failed) if wanted else ():
         name = PurePosixPath(name_key(path))
-        named = [set(_WORDS.findall(each)) for each in (name.name, name.stem)]
+        named = [set(_WORDS.findall(text)) for text in (name.name, name.stem)]
         if wanted in named if whole else wanted <= set(_WORDS.findall(str(name))):
-            found.append((path, reason))
-    return found[:limit]
+            matching.append((path, reason))
+    return matching[:limit]
 
 
 def _failed(db: sqlite3.Connection) -> list[sqlite3.Row]:
@@ -361,11 +361,11 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
     similar."""
     sql = "SELECT display FROM documents WHERE part = '' LIMIT ?"
     paths = [row[0] for row in db.execute(sql, (_MOST_COMPARED,))]
-    names = {posixpath.basename(each): each for each in reversed(paths)}
+    names = {posixpath.basename(listed): listed for listed in reversed(paths)}
     asked = path[-_LONGEST_COMPARED:]
     near = difflib.get_close_matches(asked, paths, n=1, cutoff=_ALIKE)
     name = difflib.get_close_matches(posixpath.basename(asked), names, n=1, cutoff=_ALIKE)
-    return near or [names[each] for each in name]
+    return near or [names[file_name] for file_name in name]
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
@@ -479,7 +479,7 @@ def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
                  FROM documents d WHERE id = ? AND state = 'indexed'"""
         row = db.execute(sql, (document_id,)).fetchone()
         if row and row["has_text"]:  # a failed file keeps its last readable version, and its reason
-            warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
+            warnings = [old for old in json.loads(row["warnings"]) if old != TAKEN_OUT] + [TAKEN_OUT]
             _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
         elif row:
             known_as = _names(db, document_id)

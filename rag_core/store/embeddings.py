@@ -39,11 +39,11 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
                  ORDER BY kind, modified_ns DESC, id DESC LIMIT ?) q
              JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
              ORDER BY q.kind, q.modified_ns DESC, q.id DESC"""
-    found: list[Pending] = []
+    texts: list[Pending] = []
     for key, prefix, text, kind in db.execute(sql, (attempts, private, limit)):
         embedded = embedded_text(prefix, text)
-        found.append(Pending(key, embedded, kind == DATA))
-    return found
+        texts.append(Pending(key, embedded, kind == DATA))
+    return texts
 
 
 def pending_count(db: sqlite3.Connection) -> int:
@@ -125,9 +125,9 @@ def vectors_of(
              FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
              CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''"""
     ids, vectors = db.execute(sql, (json.dumps(list(chunk_ids)), identity_id)).fetchone()
-    found: list[int] = json.loads(ids)
+    embedded_ids: list[int] = json.loads(ids)
     matrix = np.frombuffer(vectors or b"", "<f2").astype(np.float32)
-    return found, matrix.reshape(len(found), -1 if found else 0)
+    return embedded_ids, matrix.reshape(len(embedded_ids), -1 if embedded_ids else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,21 +66,21 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
     """Raise StoreError if ``error`` means that the store cannot be read. Return if the program is at
     fault."""
-    said = f"Store {path.stem!r} cannot be read"
+    problem = f"Store {path.stem!r} cannot be read"
     if what := damage(db, error):
-        raise StoreDamaged(f"{said}: {what}.", MEND) from (None if what == _UNREADABLE else error)
+        raise StoreDamaged(f"{problem}: {what}.", MEND) from (None if what == _UNREADABLE else error)
     if is_outside(error):
         advice = f"Check the disk, and who may read in {str(path.parent)!r}; then try again."
-        raise StoreError(f"{said}: {error}.", advice) from error
+        raise StoreError(f"{problem}: {error}.", advice) from error
 
 
 def cannot_write(path: Path, error: BaseException) -> StoreError:
     """Return the error for a store that cannot be written because of ``error``."""
-    said = not_written(path.stem, "written", path.parent, error).message
+    problem = not_written(path.stem, "written", path.parent, error).message
     if blames_file(error):
-        return StoreDamaged(said, MEND)
+        return StoreDamaged(problem, MEND)
     advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    return StoreError(said, advice)
+    return StoreError(problem, advice)
 
 
 def not_written(name: str, what: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:

@@ -80,12 +80,12 @@ def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int
     """
     documents = kept(db, _documents)
     results = _results(documents.ids, result_of)
-    found: Facets = {"store": {store: len({*result_of.values()})} if result_of else {}}
+    facets: Facets = {"store": {store: len({*result_of.values()})} if result_of else {}}
     for kind, column in documents.columns.items():
         counts = _distinct(results[column.places], column.numbers, len(column.values))
-        found[kind] = {column.values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
-    found["tag"] = tags.named(found["tag"], found.pop("written"))
-    return joined_facets([found])
+        facets[kind] = {column.values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
+    facets["tag"] = tags.named(facets["tag"], facets.pop("written"))
+    return joined_facets([facets])
 
 
 def at_least(fitting: Facets, matching: Facets) -> Facets:
@@ -120,8 +120,10 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
     sql = f"""SELECT DISTINCT c.document_id AS id FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {allowed.sql}"""
     if not query.text:
-        found = "SELECT id FROM documents d WHERE EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
-        return (found, ()) if is_all else (sql, allowed.values)
+        every_document = (
+            "SELECT id FROM documents d WHERE EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
+        )
+        return (every_document, ()) if is_all else (sql, allowed.values)
     every = _match_every(query)
     if is_all:  # by the index alone: rows of chunks are large, and lie apart
         return (
@@ -149,13 +151,15 @@ def _match_every(query: Query) -> str:
 def _documents(db: sqlite3.Connection) -> _Documents:
     sql = "SELECT id, file_type, substr(date, 1, 4), folder FROM documents ORDER BY id"
     rows = rows_at_once(db, ["id", "file_type", "year", "folder"], sql, ())
-    place = {row[0]: at for at, row in enumerate(rows)}
+    place = {row[0]: position for position, row in enumerate(rows)}
     tagged = rows_at_once(db, ["id", "folded", "tag"], "SELECT document_id, folded, tag FROM tags", ())
     columns = {
         "type": _column((place[number], kind) for number, kind, _, _ in rows),
         "tag": _column((place[number], tag) for number, tag, _ in tagged),
         "written": _column((place[number], tag) for number, _, tag in tagged if tag),
-        "folder": _column((place[number], each) for number, _, _, own in rows for each in tags.above(own)),
+        "folder": _column(
+            (place[number], folder) for number, _, _, own in rows for folder in tags.above(own)
+        ),
         "year": _column((place[number], year) for number, _, year, _ in rows if year),
     }
     return _Documents(np.array([*place], np.int64), columns)
@@ -163,16 +167,16 @@ def _documents(db: sqlite3.Connection) -> _Documents:
 
 def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
     values: dict[str, int] = {}
-    found = [(at, values.setdefault(value, len(values))) for at, value in pairs]
-    both = np.array(found, np.int64).reshape(-1, 2)
+    numbered = [(position, values.setdefault(value, len(values))) for position, value in pairs]
+    both = np.array(numbered, np.int64).reshape(-1, 2)
     return _Column(tuple(values), both[:, 0], both[:, 1])
 
 
 def joined_facets(some: Iterable[Facets]) -> Facets:
     """Add up the facets of several stores; the most frequent values come first."""
     total: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
-    for each in some:
-        for kind, counts in each.items():
+    for facets in some:
+        for kind, counts in facets.items():
             total[kind].update(counts)
     total["tag"] = Counter(tags.joined_counts(total["tag"].items()))
     return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
@@ -189,21 +193,21 @@ def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Fa
     of_key = np.bincount(known.key_of[held], weights=counts[held])
     distinct = np.bincount(known.key_of[held], minlength=len(of_key))
     of_key[(distinct > MOST_VALUES) & (of_key == distinct)] = 0
-    found: Facets = {}
+    facets: Facets = {}
     for key in np.argsort(-of_key, kind="stable")[:MOST_PROPERTIES]:
         if not of_key[key]:
             break
         numbers = held[known.key_of[held] == key]
         commonest = numbers[np.argsort(-counts[numbers], kind="stable")[:MOST_VALUES]].tolist()
-        _add_values(found, known, {number: int(counts[number]) for number in commonest}, spelled)
-    return found
+        _add_values(facets, known, {number: int(counts[number]) for number in commonest}, spelled)
+    return facets
 
 
-def _add_values(found: Facets, known: _Properties, counts: Mapping[int, int], spelled: _Numbers) -> None:
-    """Add the values of one property and their ``counts`` to ``found``. Each value gets its most frequent
+def _add_values(facets: Facets, known: _Properties, counts: Mapping[int, int], spelled: _Numbers) -> None:
+    """Add the values of one property and their ``counts`` to ``facets``. Each value gets its most frequent
     spelling; the property gets its name as spelled with the first value."""
     shown = [known.spellings[_commonest_spelling(known, number, spelled)] for number in counts]
-    values = found.setdefault(shown[0][0], {})
+    values = facets.setdefault(shown[0][0], {})
     for count, (_, written) in zip(counts.values(), shown, strict=True):
         values[written] = values.get(written, 0) + count
 
@@ -240,8 +244,8 @@ def _properties(db: sqlite3.Connection) -> _Properties:
 def joined_properties(some: Iterable[Facets]) -> Facets:
     """Add up the properties of several stores; the most frequent properties and values come first."""
     total: dict[str, Counter[str]] = {}
-    for each in some:
-        for name, values in each.items():
+    for facets in some:
+        for name, values in facets.items():
             total.setdefault(name, Counter()).update(values)
     commonest = sorted(total, key=lambda name: -total[name].total())[:MOST_PROPERTIES]
     return {name: dict(total[name].most_common(MOST_VALUES)) for name in commonest}

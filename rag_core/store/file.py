@@ -104,8 +104,8 @@ class Store:
             self._file = OpenedFile(path, path.stat().st_ino, busy_timeout_s)
             self._migrate(busy_timeout_s)
         except OSError as error:
-            said = f"Store {path.stem!r} cannot be opened: {error.strerror}."
-            raise StoreError(said, "Check that its file is still there and who may read it.") from error
+            problem = f"Store {path.stem!r} cannot be opened: {error.strerror}."
+            raise StoreError(problem, "Check that its file is still there and who may read it.") from error
         self._readers = Readers(self._file)
         self.read = self._readers.borrow
         """A read-only connection in one consistent snapshot."""
@@ -120,8 +120,8 @@ class Store:
                 raise self._differs()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
-            said = f"Store {self.name!r} is damaged: it does not say what it is."
-            raise StoreDamaged(said, MEND) from error
+            problem = f"Store {self.name!r} is damaged: it does not say what it is."
+            raise StoreDamaged(problem, MEND) from error
         except StoreError:
             self.close()
             raise
@@ -214,8 +214,8 @@ class Store:
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if still and not is_damage(error):
-                said = f"Store {self.name!r} cannot be brought up to date: {error}."
-                raise StoreError(said, "Copy the file to a folder that can be written.") from error
+                problem = f"Store {self.name!r} cannot be brought up to date: {error}."
+                raise StoreError(problem, "Copy the file to a folder that can be written.") from error
             if isinstance(error, sqlite3.Error) and not blames_file(error):
                 folder, kept = self.path.parent, "nothing was lost"
                 raise not_written(self.name, "brought up to date", folder, error, kept) from error

@@ -46,19 +46,21 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
     gets (checks done, all checks) before each one, and may raise to stop. Raises StoreError for an
     unreadable file."""
     started = time.perf_counter()
-    found = [_decided(store)]
+    results = [_decided(store)]
     with store.read() as db:
-        has_tables = not any(each.kind == "table" and each.what != "unknown" for each in differences(db))
+        has_tables = not any(
+            difference.kind == "table" and difference.what != "unknown" for difference in differences(db)
+        )
         wanted = (*CHECKS, *([FILES] if files else [])) if has_tables else CHECKS[:1]
-        for number, each in enumerate(wanted):
+        for number, kind_of_check in enumerate(wanted):
             if report:
                 report(number, len(wanted))
-            found.append(_look(each, db))
-    names = [_DECISIONS, *(each.name for each in wanted)]
+            results.append(_look(kind_of_check, db))
+    names = [_DECISIONS, *(done.name for done in wanted)]
     if has_tables:
         names.append(_WORDS)
-        found.append(_words(store))
-    findings = tuple(filter(None, found))
+        results.append(_words(store))
+    findings = tuple(filter(None, results))
     return Health(store.name, now(), tuple(names), findings, (time.perf_counter() - started) * 1000)
 
 
@@ -68,21 +70,23 @@ def _decided(store: Store) -> Finding | None:
     return Finding(_DECISIONS, "fault", "The store does not have your decisions as the file beside it.", 1)
 
 
-def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
+def _look(wanted: Check, db: sqlite3.Connection) -> Finding | None:
     count, examples = 0, []
     try:
-        for shown in each.find(db):
+        for shown in wanted.find(db):
             count += 1
             if count <= EXAMPLES:
                 examples.append(shown)
     except Exception as error:
         if not damage(db, error):
             raise
-        return Finding(each.name, "fault", f"The file is damaged: the check {each.name!r} cannot read it.", 1)
+        return Finding(
+            wanted.name, "fault", f"The file is damaged: the check {wanted.name!r} cannot read it.", 1
+        )
     if not count:
         return None
-    sentence = f"{plural(count, each.noun)} {each.fault}."
-    return Finding(each.name, each.severity, sentence, count, tuple(examples))
+    sentence = f"{plural(count, wanted.noun)} {wanted.fault}."
+    return Finding(wanted.name, wanted.severity, sentence, count, tuple(examples))
 
 
 def _rows(sql: str) -> Find:
@@ -113,8 +117,8 @@ def _words(store: Store) -> Finding | None:
             return Finding(_WORDS, "fault", "The index of words does not match the passages.", 1)
         if can_be_written(store.path) and can_be_written(store.path.parent):
             raise
-        said = "The index of words was not compared with the passages, as nothing can be written here."
-        return Finding(_WORDS, "note", said, 1)
+        sentence = "The index of words was not compared with the passages, as nothing can be written here."
+        return Finding(_WORDS, "note", sentence, 1)
     return None
 
 
@@ -220,7 +224,7 @@ def _private(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _schema(db: sqlite3.Connection) -> Iterator[str]:
-    return (f"{each.kind} {each.name}: {each.what}" for each in differences(db))
+    return (f"{difference.kind} {difference.name}: {difference.what}" for difference in differences(db))
 
 
 CHECKS: tuple[Check, ...] = (

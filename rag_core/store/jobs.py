@@ -60,9 +60,9 @@ def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
     """The newest ``limit`` jobs, newest first, without their results. Unless ``running`` is True, a job in
     state *running* was killed and is shown as *interrupted*."""
-    found: list[Job] = []
+    newest_jobs: list[Job] = []
     for row in db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)):
-        was_killed = row["state"] == "running" and not (running and not found)
+        was_killed = row["state"] == "running" and not (running and not newest_jobs)
         counts = json.loads(row["counts"])
         job = Job(
             **{name: row[name] for name in _SAME},
@@ -74,8 +74,8 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
             progress=_progress(row),
             counts=counts,
         )
-        found.append(job)
-    return found
+        newest_jobs.append(job)
+    return newest_jobs
 
 
 def _progress(row: sqlite3.Row) -> Progress:
@@ -85,8 +85,8 @@ def _progress(row: sqlite3.Row) -> Progress:
     progress = Progress(**written) if written else Progress("scanning", 0, 0)
     if row["state"] != "running":
         return progress
-    said = datetime.fromisoformat(row["start_time"]) + timedelta(milliseconds=row["duration_ms"])
-    silent = (datetime.now(UTC) - said).total_seconds()
+    last_report = datetime.fromisoformat(row["start_time"]) + timedelta(milliseconds=row["duration_ms"])
+    silent = (datetime.now(UTC) - last_report).total_seconds()
     return replace(progress, idle=progress.idle + max(0.0, silent))
 
 
@@ -129,15 +129,15 @@ def add_request(
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
     """The requests with an id above ``last``, oldest first."""
-    found: list[Request] = []
+    requests: list[Request] = []
     for row in db.execute("SELECT id, kind, payload FROM requests WHERE id > ? ORDER BY id", (last,)):
         payload = json.loads(row["payload"])
         sources, paths = payload.get("sources"), payload.get("paths")
         chosen = None if sources is None else tuple(sources)
         files = None if paths is None else frozenset(map(bytes.fromhex, paths))
         force, forget = bool(payload.get("force")), bool(payload.get("forget"))
-        found.append(Request(row["id"], row["kind"], chosen, force, files, forget))
-    return found
+        requests.append(Request(row["id"], row["kind"], chosen, force, files, forget))
+    return requests
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:

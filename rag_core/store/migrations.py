@@ -453,15 +453,15 @@ class Difference(NamedTuple):
 def parts(db: sqlite3.Connection) -> dict[str, Part]:
     """The parts of a schema by name, without SQLite's own. A trigger replaces a table or index of the same
     name."""
-    found: dict[str, Part] = {}
+    known_parts: dict[str, Part] = {}
     rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
     for name, kind, sql in rows:
         is_of_fts5 = name.startswith(("words_", "furniture_words_")) and (sql or "").startswith(
             "CREATE TABLE"
         )
-        plain = "" if is_of_fts5 else _COMMENT.sub(lambda found: found[1] or "", sql or "")
-        found[name] = Part(kind, " ".join(plain.split()))
-    return found
+        plain = "" if is_of_fts5 else _COMMENT.sub(lambda match: match[1] or "", sql or "")
+        known_parts[name] = Part(kind, " ".join(plain.split()))
+    return known_parts
 
 
 @cache
@@ -476,11 +476,11 @@ def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
     """The differences between this schema and a new store's (or one of an older ``version``), in order of
     name."""
-    found, new = parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
-    for name in sorted(found.keys() | new.keys()):
-        if name not in found:
+    present, new = parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
+    for name in sorted(present.keys() | new.keys()):
+        if name not in present:
             yield Difference(name, new[name].kind, "missing")
         elif name not in new:
-            yield Difference(name, found[name].kind, "unknown")
-        elif found[name] != new[name]:
+            yield Difference(name, present[name].kind, "unknown")
+        elif present[name] != new[name]:
             yield Difference(name, new[name].kind, "altered")

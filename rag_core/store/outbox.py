@@ -56,8 +56,8 @@ def address(db: sqlite3.Connection) -> str:
 def target(db: sqlite3.Connection) -> str:
     """The address of the remote index that runs send vectors to, during a switch the new one; ``""`` for
     none."""
-    found = meta(db)
-    return found.get("next_remote" if "next_backend" in found else "remote", "")
+    known = meta(db)
+    return known.get("next_remote" if "next_backend" in known else "remote", "")
 
 
 def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
@@ -141,15 +141,15 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
                   AND (q.id IS NULL OR e.vector IS NOT NULL OR (d.private AND NOT ?))
               ORDER BY o.id LIMIT ?"""
     rows = db.execute(sql, (after, last, private, limit)).fetchall()
-    found: list[Entry] = []
+    queued_copies: list[Entry] = []
     for row in rows:
         entry = Entry(row["outbox_id"], row["outbox_key"], "delete")
         if row["vector"] and (private or not row["private"]):
             vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
             tags = tuple(folded for folded, _ in json.loads(row["tag_list"]))
             entry = replace(entry, action="put", chunk=row, vector=vector, folded_tags=tags)
-        found.append(entry)
-    return found
+        queued_copies.append(entry)
+    return queued_copies
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:

@@ -83,7 +83,7 @@ def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> No
                  AND NOT EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id AND text <> '')))"""
     given = {"former": json.dumps(former), "why": why}
     for number, reason, written in db.execute(sql, given).fetchall():
-        warnings = [each for each in json.loads(written) if each not in (*former, why)] + [why] * bool(why)
+        warnings = [old for old in json.loads(written) if old not in (*former, why)] + [why] * bool(why)
         if (reason, written) != (why, now := json.dumps(warnings, ensure_ascii=False)):
             db.execute("UPDATE documents SET reason = ?, warnings = ? WHERE id = ?", (why, now, number))
             seal(db, number)

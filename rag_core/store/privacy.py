@@ -47,7 +47,7 @@ def rules(db: sqlite3.Connection) -> tuple[str, ...]:
         return ()
     try:
         written = json.loads(row[0])
-        is_list = isinstance(written, list) and all(isinstance(each, str) for each in written)
+        is_list = isinstance(written, list) and all(isinstance(rule, str) for rule in written)
         return validate_globs(written) if is_list else HIDE_ALL
     except (InvalidInput, ValueError, TypeError, RecursionError):
         return HIDE_ALL
@@ -81,15 +81,15 @@ def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) 
     """Return the bits that say why the document at ``path`` in a source is private or left out; 0 if it is
     neither. ``by_note``: its own front matter makes it private."""
     bits = BY_NOTE * by_note | sources.LEFT_OUT * sources.is_left_out(db, source_id, path)
-    if found := rules(db):
+    if globs := rules(db):
         label = sources.by_id(db, source_id).label
-        bits |= BY_RULE * _hides(found, label, path)
+        bits |= BY_RULE * _hides(globs, label, path)
     return bits
 
 
 def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
     """The rules that hide a file of the source with this label."""
-    return tuple(each for each in rules(db) if _hides((each,), label, path))
+    return tuple(rule for rule in rules(db) if _hides((rule,), label, path))
 
 
 def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
@@ -99,7 +99,7 @@ def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
         return False
     root = os.path.realpath(os.fsencode(source.root))
     real = slashed(os.path.relpath(os.path.realpath(with_sep(root) + path), root))
-    return any(which(db, source.label, each) for each in {path, real})
+    return any(which(db, source.label, candidate) for candidate in {path, real})
 
 
 def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
@@ -120,12 +120,12 @@ def unsure(db: sqlite3.Connection) -> dict[str, str]:
         "SELECT display, warnings FROM documents d WHERE private & ? AND instr(warnings, ?) ORDER BY display",
         (BY_NOTE, private.UNSURE),
     )
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for display, warnings in rows:
-        for each in json.loads(warnings):
-            if each.startswith(private.UNSURE):
-                found[display] = each
-    return found
+        for warning in json.loads(warnings):
+            if warning.startswith(private.UNSURE):
+                reasons[display] = warning
+    return reasons
 
 
 _WITH_TEXT = f"NOT d.private & {UNREAD}"

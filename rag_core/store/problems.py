@@ -14,17 +14,17 @@ def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
     """The problems that a store has now: files that could not be read, pictures waiting for a server, and
     texts that the embedder refused."""
     sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
-    found = _grouped(db.execute(sql))
+    problems = _grouped(db.execute(sql))
     sql = """SELECT 'waiting', reason, display FROM documents WHERE state = 'indexed' AND reason <> ''
              ORDER BY display"""
-    found += _grouped(db.execute(sql))
+    problems += _grouped(db.execute(sql))
     counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
     sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
              JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
     holders = db.execute(sql).fetchall()
     for error, count in counts:
-        found.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
-    return sorted(found, key=_rank)
+        problems.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
+    return sorted(problems, key=_rank)
 
 
 def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:

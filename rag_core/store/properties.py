@@ -61,27 +61,27 @@ def key_of(name: str) -> str:
 
 def property_rows(metadata: Mapping[str, Any], file_type: str, title: str) -> list[Property]:
     """Return the properties of a document, each value once. A mail's title is its property *subject*."""
-    found: dict[tuple[str, str], Property] = {}
+    rows: dict[tuple[str, str], Property] = {}
     metadata = {**metadata, "subject": title} if file_type == "mail" else metadata
     for name, value in metadata.items():
         if name.strip().lower() in _OF_DOCUMENT:
             continue
         for inner, leaf in _leaves(name.strip(), value):
             row = _row(inner, leaf)
-            if row.key and row.value and len(row.name) <= _LONGEST_NAME and len(found) < _MOST:
-                found.setdefault((row.key, row.value), row)
-    return list(found.values())
+            if row.key and row.value and len(row.name) <= _LONGEST_NAME and len(rows) < _MOST:
+                rows.setdefault((row.key, row.value), row)
+    return list(rows.values())
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the single values inside a value, each with its name, such as ``a.b`` for ``b`` in a mapping
     ``a``."""
     if isinstance(value, dict):
-        for inner, each in value.items():
-            yield from _leaves(f"{name}.{inner}", each)
+        for inner, item in value.items():
+            yield from _leaves(f"{name}.{inner}", item)
     elif isinstance(value, list):
-        for each in value:
-            yield from _leaves(name, each)
+        for item in value:
+            yield from _leaves(name, item)
     elif value is not None:
         yield name, value
 
@@ -101,10 +101,10 @@ def _words(text: str) -> str:
     return f" {words} " if words else text.strip()
 
 
-def put_properties(db: sqlite3.Connection, document_id: int, found: Sequence[Property]) -> None:
+def put_properties(db: sqlite3.Connection, document_id: int, rows: Sequence[Property]) -> None:
     """Replace the properties of a document."""
     db.execute("DELETE FROM properties WHERE document_id = ?", (document_id,))
-    db.executemany(f"INSERT INTO properties VALUES ({document_id:d}, ?, ?, ?, ?, ?, ?)", found)
+    db.executemany(f"INSERT INTO properties VALUES ({document_id:d}, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def put_all(db: sqlite3.Connection) -> None:
@@ -184,7 +184,7 @@ def _compares(bounds: Sequence[tuple[str, str]]) -> _Condition:
         parts.append(" AND ".join(f"p.number {sign} ?" for sign, _ in asked))
         bound += [float(text) for _, text in asked]
     days = [(sign, span(text)) for sign, text in asked]
-    if all(found for _, found in days):
+    if all(day for _, day in days):
         parts.append(" AND ".join(f"p.day {'>=' if sign in ('>', '>=') else '<'} ?" for sign, _ in days))
-        bound += [found[sign in (">", "<=")] for sign, found in days if found]
+        bound += [day[sign in (">", "<=")] for sign, day in days if day]
     return " OR ".join(f"({part})" for part in parts) or "0", tuple(bound)

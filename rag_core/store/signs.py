@@ -75,9 +75,9 @@ def parts(db: sqlite3.Connection, identity_id: int) -> Iterator[tuple[list[int],
     """The ids and vectors of an embedder, a part at a time."""
     last = 0
     sql = f"SELECT id, vector {_VECTORS} AND id > ? ORDER BY id LIMIT {_VECTORS_A_READ}"
-    while found := db.execute(sql, (identity_id, last)).fetchall():
-        ids = [row[0] for row in found]
-        rows = np.frombuffer(b"".join(row[1] for row in found), "<f2").reshape(len(ids), -1)
+    while stored := db.execute(sql, (identity_id, last)).fetchall():
+        ids = [row[0] for row in stored]
+        rows = np.frombuffer(b"".join(row[1] for row in stored), "<f2").reshape(len(ids), -1)
         yield ids, rows.astype(np.float32)
         last = ids[-1]
 

@@ -54,7 +54,7 @@ def by_id(db: sqlite3.Connection, source_id: int) -> Source:
 
 def current_source(db: sqlite3.Connection, source: Source) -> Source:
     """Read a source again from the store; if it is gone, return it unchanged."""
-    return next((each for each in all_sources(db) if each.id == source.id), source)
+    return next((known for known in all_sources(db) if known.id == source.id), source)
 
 
 def _source(row: sqlite3.Row) -> Source:
@@ -65,17 +65,17 @@ def _source(row: sqlite3.Row) -> Source:
 
 def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
     """The number of documents in each state, for each source: source id → state → number."""
-    found: dict[int, dict[str, int]] = {}
+    by_source: dict[int, dict[str, int]] = {}
     for row in db.execute("SELECT source_id, state, count(*) FROM documents WHERE part = '' GROUP BY 1, 2"):
-        found.setdefault(row[0], {})[row[1]] = row[2]
-    return found
+        by_source.setdefault(row[0], {})[row[1]] = row[2]
+    return by_source
 
 
 def overlapping(db: sqlite3.Connection, source: Source) -> list[Source]:
     """The other sources whose folder contains this one's or lies in it, without those that are being
     removed."""
-    others = (each for each in all_sources(db) if each.id != source.id and not each.removed)
-    return [each for each in others if overlap(each, source)]
+    others = (other for other in all_sources(db) if other.id != source.id and not other.removed)
+    return [other for other in others if overlap(other, source)]
 
 
 def overlap(one: Source, other: Source) -> bool:
@@ -120,7 +120,7 @@ def _label(db: sqlite3.Connection, root: str) -> str:
         return ""
     name = display(os.fsencode(PurePath(root).name)) or "root"
     labels = chain([name], (f"{name}-{number}" for number in count(2)))
-    return next(each for each in labels if each not in taken and not _is_in_first(db, root, each))
+    return next(label for label in labels if label not in taken and not _is_in_first(db, root, label))
 
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
@@ -145,7 +145,7 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
     """Remove a source if it is still marked as removed. Its excluded files stay excluded in other
     sources."""
-    for source in [each for each in all_sources(db) if each.id == source_id and each.removed]:
+    for source in [known for known in all_sources(db) if known.id == source_id and known.removed]:
         for heir in overlapping(db, source):
             for path, out in excluded_below(db, heir.root).items():
                 if out.source_id == source_id:
@@ -180,11 +180,11 @@ def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
     """The files below ``root`` that the owner excluded by hand in any source, by their path below
     ``root``."""
     here = with_sep(os.fsencode(root))
-    found: dict[bytes, Exclusion] = {}
+    excluded: dict[bytes, Exclusion] = {}
     for out in _exclusions(db):
         if out.whole_path.startswith(here):
-            found[out.whole_path[len(here) :]] = out
-    return found
+            excluded[out.whole_path[len(here) :]] = out
+    return excluded
 
 
 def is_excluded(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
@@ -194,10 +194,10 @@ def is_excluded(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
     if source.exclude and path in _coverage(source.exclude):
         return True
     whole = with_sep(os.fsencode(source.root)) + path
-    for each in every:
-        here = with_sep(os.fsencode(each.root))
+    for other in every:
+        here = with_sep(os.fsencode(other.root))
         sql = "SELECT 1 FROM exclusions WHERE source_id = ? AND path = ?"
-        if whole.startswith(here) and db.execute(sql, (each.id, whole[len(here) :])).fetchone():
+        if whole.startswith(here) and db.execute(sql, (other.id, whole[len(here) :])).fetchone():
             return True
     return False
 

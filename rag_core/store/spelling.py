@@ -52,9 +52,9 @@ def _spellings(query: Query) -> dict[str, list[str]]:
             spellings.setdefault(first + second, asked)
     for word in words:
         if word in query.terms.loose and _LEAST_TOGETHER <= len(word) <= _MOST_TOGETHER:
-            for at in range(1, len(word) - 1):
-                if at > 1 or word[0] not in ENGLISH:
-                    spellings.setdefault(f"{word[:at]} {word[at:]}", [word])
+            for split in range(1, len(word) - 1):
+                if split > 1 or word[0] not in ENGLISH:
+                    spellings.setdefault(f"{word[:split]} {word[split:]}", [word])
     return spellings if len(spellings) <= _MOST_APART else {}
 
 
@@ -104,7 +104,9 @@ def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Elig
 
 def _one_error_away(stores: Sequence[Store], word: str, allowed: find.Eligible) -> tuple[str, ...]:
     """The most likely words that differ from ``word`` by one typing error."""
-    spellings = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in ENGLISH]
+    spellings = [
+        spelling for spelling in one_edit_away(word) if len(spelling) >= _SHORTEST and spelling not in ENGLISH
+    ]
     counts: Counter[str] = Counter()
     for store in stores:
         with suppress(StoreError), store.read() as db:

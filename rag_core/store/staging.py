@@ -50,8 +50,8 @@ def require_space(room: Path, needed: int, what: str) -> None:
     """Raise StoreError unless the disk of ``room`` has ``needed`` bytes free, and a reserve. ``what``
     begins the message."""
     if (free := shutil.disk_usage(room).free) < needed + _SPARE:
-        said = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
-        raise StoreError(said, "Free some space, then try again.")
+        problem = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
+        raise StoreError(problem, "Free some space, then try again.")
 
 
 def _remove(room: Path) -> None:

@@ -31,26 +31,26 @@ def document(
 ) -> DocumentView | None:
     """Return the document shown as ``path``, None if ``viewer`` may not see it. The chunk ``key`` is
     marked; of documents with equal paths, and of the parts of a file, the one with this chunk is returned."""
-    found = _meant(db, store, path, viewer, key)
-    if found is None:
+    meant = _meant(db, store, path, viewer, key)
+    if meant is None:
         return None
-    row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
+    row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (meant.id,)).fetchone()
     metadata = json.loads(row["metadata"])
     sql = """SELECT *, ? AS file_type FROM chunks WHERE document_id = ? AND anchor_type <> ?
              ORDER BY chunk_index"""
-    rows = db.execute(sql, (found.file_type, found.id, NAME))
-    links_out, links_in = _links(db, found.id, viewer)
-    newer, older = _beside(db, found, viewer)
+    rows = db.execute(sql, (meant.file_type, meant.id, NAME))
+    links_out, links_in = _links(db, meant.id, viewer)
+    newer, older = _beside(db, meant, viewer)
     return DocumentView(
-        document=found,
+        document=meant,
         chunks=tuple(neighbours(rows.fetchall(), key)),
         links_out=links_out,
         links_in=links_in,
         aliases=frontmatter.aliases_in(metadata),
         warnings=tuple(json.loads(row["warnings"])),
-        is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
+        is_dated=meant.date_from != "file" or meant.date == date_of_name(PurePosixPath(meant.path)),
         properties=frontmatter.properties(metadata),
-        parts=_held(db, found, viewer),
+        parts=_held(db, meant, viewer),
         newer=newer,
         older=older,
     )
@@ -84,13 +84,13 @@ def _beside(
         return None, None
     of_file = f"{_PART} JOIN documents here ON here.id = ? AND here.container = d.container"
     later = "(d.mtime_ns, d.number) {} (here.mtime_ns, here.number)"
-    found: list[FilePart | None] = []
+    nearest: list[FilePart | None] = []
     for sign, order in ((">", ""), ("<", "DESC")):
         sql = f"""{of_file} WHERE {later.format(sign)} AND {find.visible(viewer).sql}
                   ORDER BY d.mtime_ns {order}, d.number {order} LIMIT 1"""
         row = db.execute(sql, (document.id,)).fetchone()
-        found.append(FilePart(*row) if row else None)
-    return found[0], found[1]
+        nearest.append(FilePart(*row) if row else None)
+    return nearest[0], nearest[1]
 
 
 _AS_STORED = ("key", "start", "start_line", "end_line", "split_part")
@@ -98,7 +98,7 @@ _AS_STORED = ("key", "start", "start_line", "end_line", "split_part")
 
 def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     """Convert rows of ``chunks`` in reading order; the one with the key ``key`` is marked as the hit."""
-    found: list[Neighbour] = []
+    passages: list[Neighbour] = []
     end = 0
     hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
@@ -110,12 +110,12 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
             headings=line,
             anchor=anchor_in_words(row["file_type"], row["anchor_type"], row["anchor_ref"]),
             is_hit=row["key"] == key,
-            repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
-            shown=_shown(row, end if found else row["start"], hit),
+            repeats=max(0, min(end, row["end"]) - row["start"]) if passages else 0,
+            shown=_shown(row, end if passages else row["start"], hit),
         )
-        found.append(chunk)
+        passages.append(chunk)
         end = max(end, row["end"])
-    return found
+    return passages
 
 
 def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, int]:
