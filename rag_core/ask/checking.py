@@ -37,7 +37,7 @@ class Checker:
 
     def __init__(self, references: Sequence[Reference]) -> None:
         self._references = tuple(references)
-        self._held = {each.number: Held(each.content) for each in references}
+        self._held = {reference.number: Held(reference.content) for reference in references}
         self._open = ""
         self._spans: dict[int, set[QuoteSpan]] = {number: set() for number in self._held}
         self._cited: set[int] = set()
@@ -65,8 +65,10 @@ class Checker:
     def references(self) -> tuple[Reference, ...]:
         """The passages, each with whether it was cited and which spans were quoted so far."""
         return tuple(
-            replace(each, cited=each.number in self._cited, spans=_joined(self._spans[each.number]))
-            for each in self._references
+            replace(
+                reference, cited=reference.number in self._cited, spans=_joined(self._spans[reference.number])
+            )
+            for reference in self._references
         )
 
     @property
@@ -74,9 +76,9 @@ class Checker:
         """The answer so far, with its passages."""
         return Draft(self.references, tuple(self.statements), self._open)
 
-    def _statement(self, said: str) -> Statement:
-        lead = lead_of(said)
-        text, is_block = said[lead:], ">" in said[:lead]
+    def _statement(self, written: str) -> Statement:
+        lead = lead_of(written)
+        text, is_block = written[lead:], ">" in written[:lead]
         named = citations(text)
         spoken = [Quoted(0, len(text), 0, len(text))] if is_block else quotes(text)
         checked = [quote for quoted in spoken if (quote := self._quote(quoted, text, named))]
@@ -90,7 +92,7 @@ class Checker:
         self._cited.update(numbers)
         edits = self._without_wrong_numbers(named)
         return Statement(
-            said[:lead],
+            written[:lead],
             _edited(text, edits),
             _support(checked, numbers),
             numbers,
@@ -109,7 +111,11 @@ class Checker:
 
     def _quote(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> Quote | None:
         """Check one quoted span; None if it has no words."""
-        inner = [((each.start, each.end), "") for each in named if each.within(quoted.first, quoted.last)]
+        inner = [
+            ((citation.start, citation.end), "")
+            for citation in named
+            if citation.within(quoted.first, quoted.last)
+        ]
         end = _moved(quoted.last, inner)
         tried = dict.fromkeys((text[quoted.first : quoted.last], _edited(text, inner)[quoted.first : end]))
         if not all(any(map(str.isalnum, words)) for words in tried):
@@ -127,12 +133,12 @@ class Checker:
         """Return the numbers of the passages that a quote may be from: those cited directly after it, else
         those cited in the statement, else all."""
         follows: list[int] = []
-        at = quoted.end
-        for each in named:
-            if each.start >= at and not text[at : each.start].strip(_BETWEEN):
-                follows += each.numbers
-                at = each.end
-        for numbers in (follows, [number for each in named for number in each.numbers]):
+        position = quoted.end
+        for citation in named:
+            if citation.start >= position and not text[position : citation.start].strip(_BETWEEN):
+                follows += citation.numbers
+                position = citation.end
+        for numbers in (follows, [number for citation in named for number in citation.numbers]):
             if held := [number for number in dict.fromkeys(numbers) if number in self._held]:
                 return held
         return list(self._held)
@@ -157,8 +163,8 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def _moved(at: int, edits: Sequence[Edit]) -> int:
-    return at + sum(len(instead) - (end - start) for (start, end), instead in edits if end <= at)
+def _moved(position: int, edits: Sequence[Edit]) -> int:
+    return position + sum(len(instead) - (end - start) for (start, end), instead in edits if end <= position)
 
 
 def _joined(spans: set[QuoteSpan]) -> tuple[QuoteSpan, ...]:
@@ -181,52 +187,52 @@ def lead_of(text: str) -> int:
 def next_end(text: str, start: int, *, final: bool) -> int | None:
     """Return where the statement that begins at ``start`` ends: after a sentence and its ``[n]``, or at the
     end of its line, but never inside quote marks. None if more text is needed; ``final``: no more comes."""
-    at = start + lead_of(text[start : start + _LONGEST])
+    position = start + lead_of(text[start : start + _LONGEST])
     space = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
     cut = space if space > 0 else start + _LONGEST
-    if at >= len(text):
-        return len(text) if final and at > start else None
-    while at < len(text):
-        if at - start >= _LONGEST:
+    if position >= len(text):
+        return len(text) if final and position > start else None
+    while position < len(text):
+        if position - start >= _LONGEST:
             return cut
-        if text[at] == "\n":
-            return at
-        if plain := _PLAIN.match(text, at, start + _LONGEST):
-            at = plain.end()
+        if text[position] == "\n":
+            return position
+        if plain := _PLAIN.match(text, position, start + _LONGEST):
+            position = plain.end()
             continue
-        step = _step(text, at, final=final)
+        step = _step(text, position, final=final)
         if step is None:
             return cut if len(text) - start >= _LONGEST else None
-        at, may_end = step
-        if may_end and (end := _end_behind(text, start, at, final=final)) != "goes on":
+        position, may_end = step
+        if may_end and (end := _end_behind(text, start, position, final=final)) != "goes on":
             return None if end == "open" else end
     return len(text) if final else None
 
 
-def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
+def _step(text: str, position: int, *, final: bool) -> tuple[int, bool] | None:
     """Return the next offset to look at, and whether a sentence may end there. None if a quote or code is
     still open there."""
-    if code := CODE.match(text, at):
+    if code := CODE.match(text, position):
         return code.end(), False
-    if text[at] == "`" and not final and "\n" not in text[at:]:
+    if text[position] == "`" and not final and "\n" not in text[position:]:
         return None
-    if mark := opening(text, at):
+    if mark := opening(text, position):
         close = closing(text, mark)
         if not (final or is_decided(text, mark, close)):
             return None
         return (close.end, text[close.start - 1] in _STOPS) if close else (mark.end, False)
-    if mark := mark_at(text, at):
+    if mark := mark_at(text, position):
         return mark.end, False
-    end = at
+    end = position
     while end < len(text) and text[end] in _STOPS:
         end += 1
-    return max(end, at + 1), end > at
+    return max(end, position + 1), end > position
 
 
-def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal["open", "goes on"]:
-    """Return where the statement ends if its sentence ends at ``at``. *goes on*: the sentence does not end
-    there; *open*: that depends on text still to come."""
-    uncited = at  # after the brackets, emphasis and quotes that end with the sentence
+def _end_behind(text: str, start: int, position: int, *, final: bool) -> int | Literal["open", "goes on"]:
+    """Return where the statement ends if its sentence ends at ``position``. *goes on*: the sentence does
+    not end there; *open*: that depends on text still to come."""
+    uncited = position  # after the brackets, emphasis and quotes that end with the sentence
     while uncited < len(text):
         mark = mark_at(text, uncited)
         if not (mark and mark.closes) and text[uncited] not in "*_)]":
@@ -239,9 +245,9 @@ def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal
     following = rest.lstrip(" \t")
     if not final and (not following or _UNFINISHED.match(following)):
         return "open"
-    if cited > uncited or text[at - 1] in _WIDE_STOPS or following[:1] in ("\n", ""):
+    if cited > uncited or text[position - 1] in _WIDE_STOPS or following[:1] in ("\n", ""):
         return cited
-    if following is rest or following[0].islower() or _is_abbreviation(text[start:at]):
+    if following is rest or following[0].islower() or _is_abbreviation(text[start:position]):
         return "goes on"
     return cited
 

@@ -42,25 +42,28 @@ def citations(text: str) -> list[Citation]:
     ]
 
 
-def end_of_citations(text: str, at: int) -> int:
-    """Return the offset after the citations that begin at ``at``, perhaps after spaces; ``at`` if there are
+def end_of_citations(text: str, position: int) -> int:
+    """Return the offset after the citations that begin at ``position``, perhaps after spaces; ``position``
+    itself if there are none."""
+    match = _CITED.match(text, position)
+    return match.end() if match else position
+
+
+def next_citation(text: str, position: int) -> int:
+    """Return the offset of the first citation at or after ``position``; the length of the text if there is
     none."""
-    match = _CITED.match(text, at)
-    return match.end() if match else at
-
-
-def next_citation(text: str, at: int) -> int:
-    """Return the offset of the first citation at or after ``at``; the length of the text if there is none."""
-    match = _NUMBERS.search(text, at)
+    match = _NUMBERS.search(text, position)
     return match.start() if match else len(text)
 
 
 def _numbers(written: str) -> tuple[int, ...]:
     """Return the numbers written in a citation: ``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0,
     which no passage has."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in re.split(r"(?<!\s)\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
-        first, *last = [int(each) if len(each) < 7 else 0 for each in re.split(r"(?<!\s)\s*[-–]\s*", part)]
+        first, *last = [
+            int(digits) if len(digits) < 7 else 0 for digits in re.split(r"(?<!\s)\s*[-–]\s*", part)
+        ]
         between = range(first, min(last[-1], first + _LONGEST_RANGE) + 1) if last else ()
-        found += between or [first, *last]
-    return tuple(dict.fromkeys(found))
+        numbers += between or [first, *last]
+    return tuple(dict.fromkeys(numbers))

@@ -85,7 +85,10 @@ class Conversations:
         for number, written in rows:
             reply = json.loads(written)
             for named in (reply, *reply.get("notices", ())):  # an older version kept warnings
-                named["stores"] = [new_name if each == store else each for each in named.get("stores", ())]
+                named["stores"] = [
+                    new_name if asked_store == store else asked_store
+                    for asked_store in named.get("stores", ())
+                ]
             for reference in reply["references"]:
                 reference["vault"] = new_name if reference["vault"] == store else reference["vault"]
             self._state.rows("UPDATE ask_turns SET reply = ? WHERE id = ?", json.dumps(reply), number)
@@ -113,7 +116,7 @@ def _read(kept: str) -> Reply:
             statement["numbers"] = statement["references"]
             for quote in statement["quotes"]:
                 quote["number"] = quote["reference"]
-        value["notices"] = [{"message": said} for said in value["warnings"]]
+        value["notices"] = [{"message": sentence} for sentence in value["warnings"]]
     for notice in value["notices"]:
         if "message" in notice:  # kept before notices had codes
             notice |= {"code": "", "data": {"text": notice.pop("message")}}

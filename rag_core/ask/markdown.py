@@ -14,20 +14,23 @@ _MARKS = re.compile(r"[\\`*_{}\[\]()<>#|~$!=^@&]|(?<=\w):(?=//)|(?<=www)\.", re.
 _NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
 
 
-def markdown(found: Reply) -> str:
+def markdown(reply: Reply) -> str:
     """Write a reply as Markdown to be pasted into a note: the question, the answer and its sources."""
-    said = "".join(each.lead + _escaped(marked(each)) for each in found.statements).strip()
-    parts = [f"**{_escaped(found.question)}**", said or _escaped(found.message)]
-    sources = [each for each in found.references if each.cited] or found.references
-    rows = [f"- [{each.number}] {_escaped(' '.join(reference_place(each).split()))}" for each in sources]
+    answer = "".join(statement.lead + _escaped(marked(statement)) for statement in reply.statements).strip()
+    parts = [f"**{_escaped(reply.question)}**", answer or _escaped(reply.message)]
+    sources = [reference for reference in reply.references if reference.cited] or reply.references
+    rows = [
+        f"- [{reference.number}] {_escaped(' '.join(reference_place(reference).split()))}"
+        for reference in sources
+    ]
     parts += ["\n".join(["Sources:", "", *rows])] if rows else []
     return "\n\n".join(parts).strip() + "\n"
 
 
-def reference_place(found: Reference) -> str:
+def reference_place(reference: Reference) -> str:
     """Return where a passage is: ``vault/rel_path :: heading_path``, then its page or lines as in
     `wording.where`."""
-    return ", ".join(filter(None, (found.place, wording.where(found))))
+    return ", ".join(filter(None, (reference.place, wording.where(reference))))
 
 
 def _escaped(text: str) -> str:

@@ -42,18 +42,18 @@ def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Refer
         kept[hit.key], room = hit, left
     count = len(kept)
     for hit in list(kept.values()):
-        for each in around(hit, 1) if hit.split_part else ():
-            step, takes = each.split_part - hit.split_part, tokens(each.content)
-            if each.split_part and abs(step) == 1 and each.key not in kept and takes <= room:
+        for passage in around(hit, 1) if hit.split_part else ():
+            step, takes = passage.split_part - hit.split_part, tokens(passage.content)
+            if passage.split_part and abs(step) == 1 and passage.key not in kept and takes <= room:
                 room -= takes
-                kept[each.key] = replace(
+                kept[passage.key] = replace(
                     hit,
-                    key=each.key,
-                    content=each.content,
-                    start_line=each.start_line,
-                    end_line=each.end_line,
+                    key=passage.key,
+                    content=passage.content,
+                    start_line=passage.start_line,
+                    end_line=passage.end_line,
                     chunk_index=hit.chunk_index + step,
-                    split_part=each.split_part,
+                    split_part=passage.split_part,
                     score=0.0,
                     relevant=False,
                 )
@@ -83,10 +83,13 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
         return run[0].content
     keys = {hit.key for hit in run}
     middle = len(run) // 2
-    beside = [each for each in around(run[middle], min(middle, _MAX_AROUND)) if each.key in keys]
+    beside = [passage for passage in around(run[middle], min(middle, _MAX_AROUND)) if passage.key in keys]
     if len(beside) < len(run):  # the document was changed just now
         return "\n\n".join(hit.content for hit in run)
-    further = (each.content[each.repeats :] if each.repeats else f"\n\n{each.content}" for each in beside[1:])
+    further = (
+        passage.content[passage.repeats :] if passage.repeats else f"\n\n{passage.content}"
+        for passage in beside[1:]
+    )
     return "".join((beside[0].content, *further))
 
 

@@ -62,10 +62,11 @@ def messages(
     question."""
     fence = secrets.token_hex(4)
     passages = [
-        f"[{each.number}] [Vault: {each.vault}] File: {_CONTROL.sub(' ', each.rel_path).strip()}\n"
-        f"Section: {_CONTROL.sub(' ', each.heading_path).strip()}\n"
-        f"Content: <<<{fence}\n{each.content}\n{fence}>>>"
-        for each in references
+        f"[{reference.number}] [Vault: {reference.vault}]"
+        f" File: {_CONTROL.sub(' ', reference.rel_path).strip()}\n"
+        f"Section: {_CONTROL.sub(' ', reference.heading_path).strip()}\n"
+        f"Content: <<<{fence}\n{reference.content}\n{fence}>>>"
+        for reference in references
     ]
     context = ["--- Context from notes ---", *passages, "--- End Context ---", f"Question: {question}"]
     system = SYSTEM_PROMPT + RULES.format(fence=fence)
@@ -78,11 +79,11 @@ def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
     room = context // _SHARE
     kept: list[ChatMessage] = []
     for turn in reversed(history):
-        said = _NUMBER.sub("", turn.answer)[:_LONGEST_TURN]
-        room -= tokens(turn.question) + tokens(said)
+        answer = _NUMBER.sub("", turn.answer)[:_LONGEST_TURN]
+        room -= tokens(turn.question) + tokens(answer)
         if room < 0:
             break
-        kept = [ChatMessage("user", turn.question), ChatMessage("assistant", said or "(no answer)"), *kept]
+        kept = [ChatMessage("user", turn.question), ChatMessage("assistant", answer or "(no answer)"), *kept]
     return kept
 
 

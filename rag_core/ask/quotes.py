@@ -59,15 +59,19 @@ class Mark:
         return self.sign in _CLOSE
 
 
-def mark_at(text: str, at: int) -> Mark | None:
-    """Return the quote mark at ``at``, counting equal marks directly after it; None if there is none."""
-    if text[at] not in _FIRST or not (match := _MARK.match(text, at)) or not (sign := _sign(match[0])):
+def mark_at(text: str, position: int) -> Mark | None:
+    """Return the quote mark at ``position``, counting equal marks directly after it; None for none."""
+    if (
+        text[position] not in _FIRST
+        or not (match := _MARK.match(text, position))
+        or not (sign := _sign(match[0]))
+    ):
         return None
     weak = sign in _SINGLE or match[0] in ("``", ",,")
     end, count = match.end(), len(match[0]) if match[1] else 1
     while not match[1] and (more := _MARK.match(text, end)) and _sign(more[0]) == sign:
         end, count = more.end(), count + 1
-    return Mark(at, end, sign, count, weak, text[max(0, at - 1) : at], text[end : end + 1])
+    return Mark(position, end, sign, count, weak, text[max(0, position - 1) : position], text[end : end + 1])
 
 
 def _sign(written: str) -> str:
@@ -89,10 +93,10 @@ def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
             yield mark
 
 
-def opening(text: str, at: int) -> Mark | None:
-    """Return the quote mark at ``at`` if it can open a quote: not an apostrophe, an inch sign or an empty
-    quote."""
-    mark = mark_at(text, at)
+def opening(text: str, position: int) -> Mark | None:
+    """Return the quote mark at ``position`` if it can open a quote: not an apostrophe, an inch sign or an
+    empty quote."""
+    mark = mark_at(text, position)
     if mark is None or mark.sign not in _CLOSERS or not mark.after:
         return None
     before, after = mark.before, mark.after
@@ -126,26 +130,26 @@ def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
     """Return the first mark, before ``end``, at which the quote at ``mark`` and the quotes inside it are
     closed by one of ``closers``; None if there is none."""
     opened = dict.fromkeys(closers, mark.count)
-    for each in islice(_marks(text, mark.end, end), _MOST_MARKS) if closers else ():
+    for other in islice(_marks(text, mark.end, end), _MOST_MARKS) if closers else ():
         for closer in closers:
-            opened[closer] += _opens_inside(each, mark, closer)
+            opened[closer] += _opens_inside(other, mark, closer)
             if opened[closer] <= 0:
-                return each
+                return other
     return None
 
 
-def _opens_inside(each: Mark, mark: Mark, closer: str) -> int:
-    """Return how many nested quotes the mark ``each`` opens inside the quote of ``mark``; negative if it
+def _opens_inside(other: Mark, mark: Mark, closer: str) -> int:
+    """Return how many nested quotes the mark ``other`` opens inside the quote of ``mark``; negative if it
     closes them."""
     if mark.weak:
-        times = {(closer, closer): each.count, ("'", '"'): each.count // 2}  # '' is LaTeX's for "
-        ends_word = not each.before.isspace() and not each.after.isalnum()
-        return -times.get((each.sign, closer), 0) if ends_word else 0
-    leads = (not each.before or each.before.isspace() or each.before in "([{") and each.after.isalnum()
-    is_opener = each.sign == mark.sign and (mark.sign != closer or leads)
-    if is_opener or (each.sign, closer) == ("“", "”"):
-        return each.count
-    return -each.count if each.sign == closer else 0
+        times = {(closer, closer): other.count, ("'", '"'): other.count // 2}  # '' is LaTeX's for "
+        ends_word = not other.before.isspace() and not other.after.isalnum()
+        return -times.get((other.sign, closer), 0) if ends_word else 0
+    leads = (not other.before or other.before.isspace() or other.before in "([{") and other.after.isalnum()
+    is_opener = other.sign == mark.sign and (mark.sign != closer or leads)
+    if is_opener or (other.sign, closer) == ("“", "”"):
+        return other.count
+    return -other.count if other.sign == closer else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +166,17 @@ class Quoted:
 def quotes(text: str) -> Iterator[Quoted]:
     """Return the quoted spans of a statement, in order, except those in a fenced code block. A quote that is
     never closed ends at the next citation, or with the text."""
-    at = 0
-    while at < len(text):
-        if text[at] == "`" and (fenced := FENCED.match(text, at)):
-            at = fenced.end()
+    position = 0
+    while position < len(text):
+        if text[position] == "`" and (fenced := FENCED.match(text, position)):
+            position = fenced.end()
             continue
-        mark = opening(text, at)
+        mark = opening(text, position)
         close = closing(text, mark) if mark else None
         if mark and (close or not mark.weak):
             last = close.start if close else max(next_citation(text, mark.end), mark.end)
-            at = close.end if close else last
-            yield Quoted(mark.start, at, mark.end, last)
+            position = close.end if close else last
+            yield Quoted(mark.start, position, mark.end, last)
         else:
-            mark = mark_at(text, at)
-            at = mark.end if mark else at + 1
+            mark = mark_at(text, position)
+            position = mark.end if mark else position + 1

@@ -67,26 +67,26 @@ class Held:
         words = [max(len(piece.split()), sum(map(is_unspaced, piece)) // 2) for piece in pieces]
         if len(split) < 2 or not pieces or (len(pieces) > 1 and min(words) < _LEAST_WORDS):
             return None
-        found: list[QuoteSpan] = []
+        pieces_found: list[QuoteSpan] = []
         for piece in pieces:
-            place = next(self._places(piece, form, places, found[-1][1] if found else 0), None)
+            place = next(self._places(piece, form, places, pieces_found[-1][1] if pieces_found else 0), None)
             if place is None:
                 return None
-            found.append(place)
-        return places[found[0][0]], places[found[-1][1] - 1] + 1
+            pieces_found.append(place)
+        return places[pieces_found[0][0]], places[pieces_found[-1][1] - 1] + 1
 
     def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[QuoteSpan]:
         """Return the places in ``form``, from ``start`` on, where ``wanted`` stands as whole words. The first
         letter may be upper or lower case."""
         if not any(char.isalnum() for char in wanted):
             return
-        found: list[QuoteSpan] = []
-        for each in dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])):
-            at = form.find(each, start) if len(each) == len(wanted) else -1
-            while at >= 0:
-                found.append((at, at + len(each)))
-                at = form.find(each, at + 1)
-        for begin, end in sorted(found):
+        spans: list[QuoteSpan] = []
+        for spelling in dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])):
+            position = form.find(spelling, start) if len(spelling) == len(wanted) else -1
+            while position >= 0:
+                spans.append((position, position + len(spelling)))
+                position = form.find(spelling, position + 1)
+        for begin, end in sorted(spans):
             sides = (begin, begin - 1), (end - 1, end)
             if all(self._ends_word(form, places, inner, outer) for inner, outer in sides):
                 yield begin, end
@@ -112,14 +112,14 @@ def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
     for each of its characters, the offset in ``text``."""
     chars: list[str] = []
     places: list[int] = []
-    for at, cluster in _clusters(text):
-        if without and without[at]:
+    for position, cluster in _clusters(text):
+        if without and without[position]:
             continue
         for char in " " if cluster.isspace() else _LIKE.get(cluster, cluster):
             if char in " '" and (chars[-1:] == [char] or (char == " " and not chars)):
                 continue
             chars.append(char)
-            places.append(at)
+            places.append(position)
     return "".join(chars), places
 
 
@@ -144,7 +144,9 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
         yield from enumerate(text)
         return
     start = 0
-    for at in range(1, len(text) + 1):
-        if at == len(text) or not (unicodedata.combining(text[at]) or "\u1160" <= text[at] <= "\u11ff"):
-            yield start, unicodedata.normalize("NFC", text[start:at])
-            start = at
+    for position in range(1, len(text) + 1):
+        if position == len(text) or not (
+            unicodedata.combining(text[position]) or "\u1160" <= text[position] <= "\u11ff"
+        ):
+            yield start, unicodedata.normalize("NFC", text[start:position])
+            start = position
