@@ -54,14 +54,14 @@ def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
 
     def complete(model: type[_M]) -> type[_M]:
         named = {*without.split(), *model.model_fields}
-        for each in model.model_fields.values():
-            if isinstance(each.validation_alias, AliasPath):
-                named.add(str(each.validation_alias.path[0]))
+        for model_field in model.model_fields.values():
+            if isinstance(model_field.validation_alias, AliasPath):
+                named.add(str(model_field.validation_alias.path[0]))
         more: dict[str, Any] = {
-            each.name: get_type_hints(value)[each.name]
+            value_field.name: get_type_hints(value)[value_field.name]
             for value in values
-            for each in fields(value)
-            if each.name not in named and "inner" not in each.metadata
+            for value_field in fields(value)
+            if value_field.name not in named and "inner" not in value_field.metadata
         }
         return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **more)
 
@@ -249,9 +249,11 @@ class SimilarDocuments(Shown):
     similar: list[Similar]
 
 
-def similar(store: str, found: Iterable[types.Similar]) -> SimilarDocuments:
+def similar(store: str, documents: Iterable[types.Similar]) -> SimilarDocuments:
     """Return the model of the documents nearest in meaning, nearest first."""
-    return SimilarDocuments.model_construct(store=store, similar=[Similar.of(each) for each in found])
+    return SimilarDocuments.model_construct(
+        store=store, similar=[Similar.of(document) for document in documents]
+    )
 
 
 @shows(types.FilePart)
@@ -295,15 +297,15 @@ class Document(_Text, File):
     """A document with its text and its links."""
 
 
-def files(store: str, found: Iterable[types.Document], viewer: Viewer) -> Files:
+def files(store: str, documents: Iterable[types.Document], viewer: Viewer) -> Files:
     """Return the model of the files of a store. Guests get fewer fields."""
     kind = File if viewer.is_owner else SharedFile
-    return Files.model_construct(store=store, files=[kind.of(each) for each in found])
+    return Files.model_construct(store=store, files=[kind.of(document) for document in documents])
 
 
-def document(found: types.DocumentView, viewer: Viewer) -> Document | SharedDocument:
+def document(view: types.DocumentView, viewer: Viewer) -> Document | SharedDocument:
     """Return the model of a document with its text and links. Guests get fewer fields."""
-    return (Document if viewer.is_owner else SharedDocument).of(found)
+    return (Document if viewer.is_owner else SharedDocument).of(view)
 
 
 class SharedStore(Shown):
@@ -356,16 +358,16 @@ class Status(Stores):
     data_dir: str
 
 
-def stores(found: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
-    """Return the model of the stores ``found``, with a warning for each that cannot be read. Guests get
+def stores(infos: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
+    """Return the model of the stores ``infos``, with a warning for each that cannot be read. Guests get
     fewer fields."""
     kind = Store if viewer.is_owner else SharedStore
-    return Stores.model_construct(stores=[kind.of(each) for each in found], warnings=list(warnings))
+    return Stores.model_construct(stores=[kind.of(info) for info in infos], warnings=list(warnings))
 
 
-def status(found: reports.Status, viewer: Viewer) -> Stores:
+def status(known: reports.Status, viewer: Viewer) -> Stores:
     """Return the model of the status of all stores. Guests see neither runs nor folders."""
-    return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
+    return Status.of(known) if viewer.is_owner else stores(known.stores, known.warnings, viewer)
 
 
 @shows(replies.Reference)

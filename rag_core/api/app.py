@@ -57,11 +57,11 @@ def rest(
     others = {"ask": RequestWorkers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
     routes = [
         Route(
-            f"/{version}{each.path.replace('{path}', '{path:path}')}",  # it may hold slashes
-            _handler(each, library, viewer_of, others.get(each.name, workers)),
-            methods=[each.method],
+            f"/{version}{operation.path.replace('{path}', '{path:path}')}",  # it may hold slashes
+            _handler(operation, library, viewer_of, others.get(operation.name, workers)),
+            methods=[operation.method],
         )
-        for each in OPERATIONS
+        for operation in OPERATIONS
     ]
 
     async def described(_: Request, __: Viewer) -> Response:
@@ -101,8 +101,8 @@ def _handler(
         try:
             return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
         except asking.Unanswered as error:
-            status, said = refusal(error, for_owner=viewer.is_owner)
-            return json_response({**said.as_dict(), **Reply.of(error.reply).model_dump()}, status)
+            status, sent = refusal(error, for_owner=viewer.is_owner)
+            return json_response({**sent.as_dict(), **Reply.of(error.reply).model_dump()}, status)
 
     return _guarded(handle, viewer_of)
 
@@ -118,8 +118,8 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
                 async for event in told:
                     yield asking.event_text(event)
             except RagError as error:
-                _, said = refusal(error, for_owner=viewer.is_owner)
-                yield asking.event_text(("error", said.as_dict()["error"]))
+                _, sent = refusal(error, for_owner=viewer.is_owner)
+                yield asking.event_text(("error", sent.as_dict()["error"]))
 
     return StreamingResponse(stream(), headers={"cache-control": "no-store"}, media_type=EVENTS)
 
@@ -136,8 +136,8 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
                 raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
             return await act(request, viewer)
         except RagError as error:
-            status, said = refusal(error, for_owner=viewer is not None and viewer.is_owner)
-            return json_response(said.as_dict(), status, {"retry-after": "5"} if status == 429 else {})
+            status, sent = refusal(error, for_owner=viewer is not None and viewer.is_owner)
+            return json_response(sent.as_dict(), status, {"retry-after": "5"} if status == 429 else {})
 
     return handle
 

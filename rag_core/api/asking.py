@@ -26,8 +26,8 @@ class Unanswered(LLMError):
     """The error when no model answers. ``reply`` still has the passages."""
 
     def __init__(self, reply: Reply) -> None:
-        said = [notice.message for notice in reply.notices]
-        super().__init__("No model answers.", said[-1] if said else "Search for the passages instead.")
+        notices = [notice.message for notice in reply.notices]
+        super().__init__("No model answers.", notices[-1] if notices else "Search for the passages instead.")
         self.reply = reply
 
 
@@ -86,9 +86,9 @@ async def events(
     def hear(draft: Draft) -> None:
         nonlocal told
         if draft.references and not told.references:
-            tell(("references", [answers.Reference.of(each) for each in draft.references]))
-        for each in draft.statements[len(told.statements) :]:
-            tell(("statement", answers.Statement.of(each)))
+            tell(("references", [answers.Reference.of(reference) for reference in draft.references]))
+        for statement in draft.statements[len(told.statements) :]:
+            tell(("statement", answers.Statement.of(statement)))
         told = draft
 
     def work(_: IsOver) -> None:

@@ -47,14 +47,14 @@ def json_bytes(value: JsonValue) -> bytes:
     return json_text(value, indent=2).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def editor_place(found: Hit) -> str:
+def editor_place(hit: Hit) -> str:
     """Return ``path:line`` for editors: the absolute path for the owner, the path in the store for a guest.
     Pages and other parts of documents have no line."""
-    path = found.document.absolute_path or found.document.path
-    return path if found.anchor is not None else f"{path}:{found.start_line}"
+    path = hit.document.absolute_path or hit.document.path
+    return path if hit.anchor is not None else f"{path}:{hit.start_line}"
 
 
-def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
+def hits_csv(answer: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
     """Return the hits as CSV (RFC 4180) in UTF-8, with numbers as in JSON.
 
     ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
@@ -68,7 +68,7 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
     # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.
     table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
     table.writeheader()
-    table.writerows(_row(answers.Hit.of(each).model_dump()) for each in found.hits)
+    table.writerows(_row(answers.Hit.of(hit).model_dump()) for hit in answer.hits)
     return file.getvalue().encode("utf-8-sig" if marked else "utf-8")
 
 

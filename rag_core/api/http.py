@@ -176,10 +176,10 @@ async def body_of(request: Request) -> Any:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object from its pairs. Raises InvalidInput if a name comes twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise InvalidInput("A name is there twice.", "Send each once.")
-    return found
+    return fields
 
 
 def _no_number(name: str) -> None:
@@ -189,11 +189,11 @@ def _no_number(name: str) -> None:
 def parameters_of(query: QueryParams, path: Mapping[str, str], kind: Kind) -> Any:
     """Validate and return the parameters in an address. Raises InvalidInput."""
     fields = kind.schema["properties"]
-    found: dict[str, Any] = dict(path)
+    parameters: dict[str, Any] = dict(path)
     for name in query:
         values = query.getlist(name)
         is_list = fields.get(name, {}).get("type") == "array"
         if name in path or (len(values) > 1 and not is_list):
             raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
-        found[name] = values if is_list else values[0]
-    return kind.read(found)
+        parameters[name] = values if is_list else values[0]
+    return kind.read(parameters)

@@ -23,15 +23,15 @@ _ALWAYS = (400, 401, 403, 408, 413, 429, 500)
 @cache
 def document() -> dict[str, Any]:
     """Return the whole OpenAPI document."""
-    kinds = {**{each.name: each.answer for each in OPERATIONS}, "": Error | Unanswered}
+    kinds = {**{operation.name: operation.answer for operation in OPERATIONS}, "": Error | Unanswered}
     answers, parts = TypeAdapter.json_schemas(
         [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
         ref_template="#/components/schemas/{model}",
     )
     paths: dict[str, dict[str, Any]] = {}
-    for each in OPERATIONS:
-        answer = without_titles(answers[each.name, "serialization"])
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, answer)
+    for operation in OPERATIONS:
+        answer = without_titles(answers[operation.name, "serialization"])
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, answer)
     itself: dict[str, Any] = {"operationId": "openapi", "summary": "This document."}
     paths[DOCUMENT] = {"get": {**itself, "responses": _responses({JSON: {"type": "object"}}, _ALWAYS)}}
     return {
@@ -51,25 +51,25 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(each: Operation, answer: Schema) -> dict[str, Any]:
-    described: dict[str, Any] = {"operationId": each.name, "summary": each.summary}
-    codes, kinds = {*_ALWAYS, *each.refusals}, {PICTURE if each.answer is bytes else JSON: answer}
-    if each.act is None:
+def _operation(operation: Operation, answer: Schema) -> dict[str, Any]:
+    described: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
+    codes, kinds = {*_ALWAYS, *operation.refusals}, {PICTURE if operation.answer is bytes else JSON: answer}
+    if operation.act is None:
         kinds[EVENTS] = {"type": "string"}
-    if each.method == "POST":
+    if operation.method == "POST":
         codes.add(415)
-        described["requestBody"] = {"required": True, "content": {JSON: {"schema": each.given.schema}}}
-    elif fields := each.given.schema["properties"]:
+        described["requestBody"] = {"required": True, "content": {JSON: {"schema": operation.given.schema}}}
+    elif fields := operation.given.schema["properties"]:
         described["parameters"] = [
             {
                 "name": name,
-                "in": "path" if f"{{{name}}}" in each.path else "query",
-                "required": name in each.given.schema["required"],
+                "in": "path" if f"{{{name}}}" in operation.path else "query",
+                "required": name in operation.given.schema["required"],
                 "schema": schema,
             }
             for name, schema in fields.items()
         ]
-    return {**described, "responses": _responses(kinds, codes, asks=each.act is None)}
+    return {**described, "responses": _responses(kinds, codes, asks=operation.act is None)}
 
 
 def _responses(answer: dict[str, Schema], codes: Iterable[int], *, asks: bool = False) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Operation:
 
 
 def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers.Answer:
-    options: dict[str, Any] = {name: each for name, each in given.items() if name != "query"}
+    options: dict[str, Any] = {name: value for name, value in given.items() if name != "query"}
     options["filters"] = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "stores"):
         return what_was_found(library, viewer, library.searching.search(viewer, given["query"], **options))
@@ -47,12 +47,16 @@ def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -
     states = given.get("state")
     with field("store"):
         store = library.stores.resolve(viewer, given.get("store"))
-        found = library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
-    return answers.files(store, (each for each in found if not states or each.state in states), viewer)
+        documents = (
+            library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
+        )
+    return answers.files(
+        store, (document for document in documents if not states or document.state in states), viewer
+    )
 
 
 def _similar(library: Library, viewer: Viewer, given: requests.SimilarTo) -> answers.SimilarDocuments:
-    options: dict[str, Any] = {name: each for name, each in given.items() if name != "store"}
+    options: dict[str, Any] = {name: value for name, value in given.items() if name != "store"}
     with field("store"):
         store = library.stores.resolve(viewer, given.get("store"))
     return answers.similar(store, library.searching.similar(viewer, store, **options))

@@ -13,9 +13,9 @@ from rag_core.index.plan import Plan
 JsonReport = dict[str, Any]
 
 
-def folder(found: reports.SourceInfo) -> JsonReport:
+def folder(info: reports.SourceInfo) -> JsonReport:
     """Report a folder of a store, with its number of files in each state."""
-    whole = asdict(found)
+    whole = asdict(info)
     return {**whole.pop("source"), **whole}
 
 
@@ -25,95 +25,100 @@ def plan(plans: Iterable[Plan]) -> JsonReport:
         "dry_run": True,
         "sources": [
             {
-                "root": each.source.root,
-                "counts": each.counts(),
-                "files": [{"outcome": o, "file_path": path, "note": note} for o, path, note in each.rows()],
-                "warnings": list(each.warnings),
+                "root": planned.source.root,
+                "counts": planned.counts(),
+                "files": [
+                    {"outcome": o, "file_path": path, "note": note} for o, path, note in planned.rows()
+                ],
+                "warnings": list(planned.warnings),
             }
-            for each in plans
+            for planned in plans
         ],
     }
 
 
-def steps(found: Iterable[reports.DiagnosisStep]) -> list[JsonReport]:
+def steps(diagnosed: Iterable[reports.DiagnosisStep]) -> list[JsonReport]:
     """Report the steps of a diagnosis."""
-    return [{"state": each.state, "sentence": each.sentence} for each in found]
+    return [{"state": step.state, "sentence": step.sentence} for step in diagnosed]
 
 
-def diagnosis(found: reports.Diagnosis) -> JsonReport:
+def diagnosis(explained: reports.Diagnosis) -> JsonReport:
     """Report whether and why a file is found in a store. Without a rank, ``relevant`` is null."""
     return {
-        "store": found.store,
-        "file_path": found.path,
-        "findable": found.findable,
-        "steps": steps(found.steps),
-        "advice": str(found.advice),
-        "query": found.query,
-        "rank": found.rank,
-        "score": None if found.score is None else round(found.score, 4),
-        "relevant": None if found.rank is None else found.relevant,
+        "store": explained.store,
+        "file_path": explained.path,
+        "findable": explained.findable,
+        "steps": steps(explained.steps),
+        "advice": str(explained.advice),
+        "query": explained.query,
+        "rank": explained.rank,
+        "score": None if explained.score is None else round(explained.score, 4),
+        "relevant": None if explained.rank is None else explained.relevant,
     }
 
 
-def health(found: reports.Health) -> JsonReport:
+def health(result: reports.Health) -> JsonReport:
     """Report the result of a store's checks."""
-    return {**asdict(found), "sound": found.sound}
+    return {**asdict(result), "sound": result.sound}
 
 
-def connection(found: reports.Connection) -> JsonReport:
+def connection(checked: reports.Connection) -> JsonReport:
     """Report the state of a model, server or service. ``text`` says where the text goes that it gets."""
     names = ("key", "name", "kind", "state", "sentence", "used_by", "embedders", "models")
-    shown = {name: getattr(found, name) for name in names}
-    return {**shown, "next_step": str(found.next_step), "text": found.goes}
+    shown = {name: getattr(checked, name) for name in names}
+    return {**shown, "next_step": str(checked.next_step), "text": checked.goes}
 
 
-def ollama_model(found: reports.OllamaModel) -> JsonReport:
+def ollama_model(model: reports.OllamaModel) -> JsonReport:
     """Report a model of Ollama. Unknown numbers are null."""
-    return {**asdict(found), "dimension": found.dimension or None, "context": found.context or None}
+    return {**asdict(model), "dimension": model.dimension or None, "context": model.context or None}
 
 
-def privacy_report(found: reports.Privacy) -> JsonReport:
+def privacy_report(privacy: reports.Privacy) -> JsonReport:
     """Report the private documents of a store, and each rule with the number of documents that it hides."""
     return {
-        "private_rules": found.rules,
-        "documents": found.documents,
-        "private": found.private,
-        "private_by_note": found.by_note,
-        "private_by_rule": found.by_rule,
-        "private_unsure": found.unsure,
+        "private_rules": privacy.rules,
+        "documents": privacy.documents,
+        "private": privacy.private,
+        "private_by_note": privacy.by_note,
+        "private_by_rule": privacy.by_rule,
+        "private_unsure": privacy.unsure,
     }
 
 
-def saved_search(found: reports.SavedSearch) -> JsonReport:
+def saved_search(saved: reports.SavedSearch) -> JsonReport:
     """Report a saved search with its filters."""
-    return {**asdict(found), "filters": {name: each for name, each in asdict(found.filters).items() if each}}
+    return {
+        **asdict(saved),
+        "filters": {name: value for name, value in asdict(saved.filters).items() if value},
+    }
 
 
-def person(found: reports.Person) -> JsonReport:
+def person(known: reports.Person) -> JsonReport:
     """Report a person with access. ``stores`` is null for an owner, who may see all."""
     return {
-        "login": found.login,
-        "role": "owner" if found.is_owner else "guest",
-        "stores": None if found.is_owner else found.stores,
-        "may_ask": found.may_ask,
-        "since": found.since or None,
-        "configured": found.configured,
+        "login": known.login,
+        "role": "owner" if known.is_owner else "guest",
+        "stores": None if known.is_owner else known.stores,
+        "may_ask": known.may_ask,
+        "since": known.since or None,
+        "configured": known.configured,
     }
 
 
-def configuration(found: Settings) -> JsonReport:
+def configuration(settings: Settings) -> JsonReport:
     """Report every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
     return {
-        "data_dir": str(found.data_dir),
-        "config_file": str(found.config_file),
-        "env_file": str(found.env_file),
-        "settings": [{"key": r.key.name, "value": r.value, **asdict(r.origin)} for r in found.rows()],
-        "warnings": found.warnings,
+        "data_dir": str(settings.data_dir),
+        "config_file": str(settings.config_file),
+        "env_file": str(settings.env_file),
+        "settings": [{"key": r.key.name, "value": r.value, **asdict(r.origin)} for r in settings.rows()],
+        "warnings": settings.warnings,
     }
 
 
-def evaluation(found: reports.Evaluation) -> JsonReport:
+def evaluation(evaluated: reports.Evaluation) -> JsonReport:
     """Report how a golden set is answered now, and what changed since the last run."""
-    changes = [{"query": query, "before": before, "now": now} for query, before, now in found.changes]
-    queries = [asdict(each) for each in found.queries]
-    return {"figures": found.figures, "before": found.before, "changes": changes, "queries": queries}
+    changes = [{"query": query, "before": before, "now": now} for query, before, now in evaluated.changes]
+    queries = [asdict(judged) for judged in evaluated.queries]
+    return {"figures": evaluated.figures, "before": evaluated.before, "changes": changes, "queries": queries}

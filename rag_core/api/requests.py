@@ -185,8 +185,8 @@ class RequestKind:
     @cached_property
     def schema(self) -> Schema:
         """The JSON schema, without references."""
-        found = self._adapter.json_schema()
-        return {"required": [], **without_titles(found, found.pop("$defs", {}))}
+        schema = self._adapter.json_schema()
+        return {"required": [], **without_titles(schema, schema.pop("$defs", {}))}
 
     def read(self, value: Any) -> Any:
         """Validate ``value`` and return it. Raises InvalidInput that names the field."""
@@ -196,24 +196,26 @@ class RequestKind:
             raise self._refusal(error) from None
 
     def _refusal(self, error: ValidationError) -> InvalidInput:
-        found = error.errors(include_url=False, include_context=False)
-        wrong = max(found, key=lambda each: each["type"] == "extra_forbidden")
+        errors = error.errors(include_url=False, include_context=False)
+        wrong = max(errors, key=lambda each: each["type"] == "extra_forbidden")
         steps = [f"[{step}]" if isinstance(step, int) else f".{step[:_SHOWN]}" for step in wrong["loc"]]
         place = "".join(steps).removeprefix(".") or "The request"
         if wrong["type"] == "extra_forbidden":
             return InvalidInput(f"{place}: There is no such field.", self._advice(wrong["loc"]))
         if wrong["type"] == "missing":
             return InvalidInput(f"{place}: It is missing.", "Send it, too.")
-        said = json.dumps(wrong["input"], ensure_ascii=False)
-        said = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
-        return InvalidInput(f"{place}: {said} cannot be used.", f"{wrong['msg']}.")
+        sent = json.dumps(wrong["input"], ensure_ascii=False)
+        sent = sent if len(sent) <= _SHOWN else f"{sent[: _SHOWN - 1]}…"
+        return InvalidInput(f"{place}: {sent} cannot be used.", f"{wrong['msg']}.")
 
-    def _advice(self, at: Sequence[int | str]) -> str:
+    def _advice(self, location: Sequence[int | str]) -> str:
         schema = self.schema
-        for step in at[:-1]:
+        for step in location[:-1]:
             schema = schema["items"] if isinstance(step, int) else schema["properties"][step]
-        known, name = schema["properties"], str(at[-1])[:_SHOWN]
-        also = [each for each in known if any({each, name} <= group for group in _ALSO_CALLED)]
+        known, name = schema["properties"], str(location[-1])[:_SHOWN]
+        also = [
+            field_name for field_name in known if any({field_name, name} <= group for group in _ALSO_CALLED)
+        ]
         if close := also or difflib.get_close_matches(name, known, n=1):
             return f"Did you mean {close[0]}?"
         return f"There are: {', '.join(known)}." if known else "Leave it out."
@@ -222,14 +224,14 @@ class RequestKind:
 def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
     """Return a schema without generated titles; references are replaced by the schemas in ``parts``."""
     if isinstance(schema, list):
-        return [without_titles(each, parts) for each in schema]
+        return [without_titles(part, parts) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if parts and "$ref" in schema:
         schema = {**parts[schema["$ref"].rpartition("/")[2]], **schema}
         del schema["$ref"]
-    named = {name: each for name, each in schema.items() if name != "title" or isinstance(each, dict)}
-    return {name: without_titles(each, parts) for name, each in named.items()}
+    named = {name: part for name, part in schema.items() if name != "title" or isinstance(part, dict)}
+    return {name: without_titles(part, parts) for name, part in named.items()}
 
 
 @contextmanager
@@ -244,7 +246,7 @@ def field(name: str) -> Iterator[None]:
 def filters_of(given: Mapping[str, Any]) -> types.Filters:
     """Return the `Filters` in a request. Raises InvalidInput."""
     with field("filters"):
-        return filters_from((key, each) for key, values in given.items() for each in _listed(values))
+        return filters_from((key, value) for key, values in given.items() for value in _listed(values))
 
 
 @contextmanager

@@ -44,8 +44,8 @@ class McpDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. GET is refused, because there are no sessions and thus no stream."""
         if scope["method"] != "POST":
-            said = RagError("Here is nothing to be read.", "Assistants send POST; docs/mcp.md says how.")
-            await json_response(said.as_dict(), 405, {"allow": "POST"})(scope, receive, send)
+            error = RagError("Here is nothing to be read.", "Assistants send POST; docs/mcp.md says how.")
+            await json_response(error.as_dict(), 405, {"allow": "POST"})(scope, receive, send)
             return
         if self._manager is None:
             self._manager = asyncio.get_running_loop().create_future()

@@ -45,14 +45,14 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> J
         raise InvalidInput("file_path: What to open is not said, or twice.", "Give file_path or id.")
     store = store_of(library, viewer, given)
     if "id" in given:
-        found = library.documents.around(viewer, store, given["id"])
+        view = library.documents.around(viewer, store, given["id"])
     else:
         path = given["file_path"]  # the owner may also give the path on this computer
         path = library.files.path_of(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
-        found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
-    shown = {**answers.document(found, viewer).model_dump(), "next_id": found.next_key}
-    if "file_path" in given and (chunks := found.chunks):
+        view = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
+    shown = {**answers.document(view, viewer).model_dump(), "next_id": view.next_key}
+    if "file_path" in given and (chunks := view.chunks):
         shown |= {"start_line": chunks[0].start_line, "end_line": chunks[-1].end_line}
     return shown
 
@@ -60,12 +60,12 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> J
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """The passages around one, the links of its document, and the documents nearest to it in meaning."""
     store = store_of(library, viewer, given)
-    found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
+    view = library.documents.around(viewer, store, given["id"], given.get("around", 1))
     near: list[Similar] = []
     with suppress(VectorError):  # a vector index that does not answer keeps nobody from reading
         near = library.searching.similar(viewer, store, key=given["id"], limit=_SIMILAR)
     return {
-        **answers.document(found, viewer).model_dump(),
+        **answers.document(view, viewer).model_dump(),
         "similar": answers.similar(store, near).model_dump()["similar"],
     }
 
@@ -88,11 +88,11 @@ def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
 def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """The counts of a store and the paths of its documents."""
     store = store_of(library, viewer, given)
-    files = [each for each in library.documents.all(viewer, store) if each.chunks]
+    files = [document for document in library.documents.all(viewer, store) if document.chunks]
     return {
         "store": store,
-        "total_chunks": sum(each.chunks for each in files),
+        "total_chunks": sum(document.chunks for document in files),
         "unique_files": len(files),
-        "files": [each.path for each in files[:LISTED]],
+        "files": [document.path for document in files[:LISTED]],
         "has_more": len(files) > LISTED,
     }

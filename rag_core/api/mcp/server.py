@@ -66,8 +66,8 @@ def server(
 
     async def list_tools(request: McpRequest, _: Any) -> protocol.ListToolsResult:
         viewer = (await _asked_by(viewer_of, request))[1]
-        found = await workers.run(viewer, lambda: _allowed(viewer, allow_writes))
-        return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
+        tools = await workers.run(viewer, lambda: _allowed(viewer, allow_writes))
+        return protocol.ListToolsResult(tools=[_described(tool) for tool in tools])
 
     async def call_tool(
         request: McpRequest, given: protocol.CallToolRequestParams
@@ -77,7 +77,7 @@ def server(
 
         def act(asker: Viewer) -> Any:
             tool = _tool(asker, given.name, allow_writes)
-            arguments = {key: each for key, each in (given.arguments or {}).items() if each is not None}
+            arguments = {key: value for key, value in (given.arguments or {}).items() if value is not None}
             return tool.act(library(), asker, tool.given.read(arguments), stop)
 
         try:
@@ -136,12 +136,12 @@ def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[To
 
 def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
     """The tool called ``name``. Raises NotFound, or Forbidden if this viewer may not use it."""
-    tool = next((each for each in TOOLS if each.name == name), None)
+    tool = next((other for other in TOOLS if other.name == name), None)
     allowed = _allowed(viewer, allow_writes)
     if tool in allowed:
         return tool
     if tool is None or not viewer.is_owner:
-        names = ", ".join(each.name for each in allowed)
+        names = ", ".join(other.name for other in allowed)
         raise NotFound(f"There is no tool called {name[:_MAX_NAME]!r}.", f"There are: {names}.")
     raise Forbidden(
         f"The tool {name!r} would change the index, which assistants may not here.",
@@ -179,9 +179,9 @@ async def _serve(library: Library, allow_writes: bool) -> None:
     # Only the protocol may reach standard output: the package redirects file descriptor 1, but the buffer of
     # ``sys.stdout`` would follow the last message.
     answering = server(lambda: library, lambda _: OWNER, lambda: allow_writes)
-    async with stdio_server() as (heard, said):
+    async with stdio_server() as (heard, sent):
         with redirect_stdout(sys.stderr):
-            await answering.run(heard, said, answering.create_initialization_options())
+            await answering.run(heard, sent, answering.create_initialization_options())
             await asyncio.to_thread(background.stop_all)
         sys.stdout.flush()
 

@@ -46,17 +46,17 @@ class Tool:
     def shown(self) -> requests.Schema:
         """A short JSON schema of the arguments, to save the assistant's context: without length limits, and
         with one name for each filter."""
-        found: requests.Schema = _brief(self.given.schema)
-        if filters := found["properties"].get("filters"):
+        schema: requests.Schema = _brief(self.given.schema)
+        if filters := schema["properties"].get("filters"):
             del filters["additionalProperties"]
             filters["properties"] = {name: filters["properties"][name] for name in NAMES_OF_FILTERS}
-        return found
+        return schema
 
 
 def _brief(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return list(schema) if isinstance(schema, list) else schema
-    return {name: _brief(each) for name, each in schema.items() if name not in ("maxLength", "maxItems")}
+    return {name: _brief(part) for name, part in schema.items() if name not in ("maxLength", "maxItems")}
 
 
 _QUERY = f'Words or a question; also {requests.FILTER_SYNTAX} (dates like 2026-01-31), "a phrase", -without.'

@@ -32,10 +32,14 @@ def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Eve
         added = library.sources.add_below(viewer, store, given["file_path"], library.settings.mcp_roots)
         path = library.jobs.request_path(viewer, store, given["file_path"])
     done = _worked_off(library, viewer, store, before, stop)
-    for each in done["job"].results if done["job"] else ():
+    for result in done["job"].results if done["job"] else ():
         # another request's file may fail in the same run; an absolute path is a folder
-        if each.status == "failure" and (each.source_file == path or Path(each.source_file).is_absolute()):
-            raise ExtractError(f"{path!r} could not be read. {each.message}", "Fix the file; index it again.")
+        if result.status == "failure" and (
+            result.source_file == path or Path(result.source_file).is_absolute()
+        ):
+            raise ExtractError(
+                f"{path!r} could not be read. {result.message}", "Fix the file; index it again."
+            )
     return {"source_file": path, **_said_of(added, store), **done}
 
 
@@ -57,8 +61,8 @@ def _said_of(added: Source | None, store: str) -> dict[str, Any]:
     """A message for the user if a folder was added."""
     if added is None:
         return {}
-    said = f"The folder {added.root!r} is in store {store!r} from now on, with {' '.join(added.include)}."
-    return {"message": f"{said} To take it out: `commonplace source remove {added.id} --store {store}`."}
+    sentence = f"The folder {added.root!r} is in store {store!r} from now on, with {' '.join(added.include)}."
+    return {"message": f"{sentence} To take it out: `commonplace source remove {added.id} --store {store}`."}
 
 
 def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> dict[str, Any]:
@@ -71,8 +75,8 @@ def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Eve
     if library.jobs.requested(viewer, store):  # a remote vector index is still to be told
         background.go_on(library, viewer, store)
     back = "Each is back as soon as its file changes or is read again; the files stay as they are."
-    said = f"{plural(count, 'passage')} taken out of store {store!r}. {back}"
-    return {"store": store, "chunks_deleted": count, "message": said}
+    message = f"{plural(count, 'passage')} taken out of store {store!r}. {back}"
+    return {"store": store, "chunks_deleted": count, "message": message}
 
 
 def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
@@ -83,9 +87,9 @@ def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
         path = library.files.path_of(viewer, store, given["source_file"])
         library.files.exclude(viewer, store, path, _BY_AN_ASSISTANT)
     back = f"The file stays as it is. To take it back: the Files page, or `{take_back(path, store)}`."
-    said = f"{path!r} is excluded from store {store!r}. {back}"
+    message = f"{path!r} is excluded from store {store!r}. {back}"
     done = _worked_off(library, viewer, store, before, stop)
-    return {"source_file": path, "message": said, **done}
+    return {"source_file": path, "message": message, **done}
 
 
 def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
@@ -94,11 +98,11 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     before = _last(library, viewer, store)
     with field("confirm"):
         count = library.stores.clear(viewer, store, confirm=given["confirm"])
-    said = (
+    message = (
         f"Store {store!r} forgets its documents ({count:,}), and its folders are paused; the files stay."
         f" To index them again: the Index page, or `commonplace source resume NUMBER --store {store}`."
     )
-    return {"documents": count, "message": said, **_worked_off(library, viewer, store, before, stop)}
+    return {"documents": count, "message": message, **_worked_off(library, viewer, store, before, stop)}
 
 
 def _last(library: Library, viewer: Viewer, store: str) -> Job | None:
