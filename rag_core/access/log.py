@@ -67,7 +67,9 @@ class ServerLog(logging.Filter):
         if more is None:
             return False
         if isinstance(record.args, tuple):
-            record.args = tuple(each if isinstance(each, int | float) else "…" for each in record.args)
+            record.args = tuple(
+                argument if isinstance(argument, int | float) else "…" for argument in record.args
+            )
         text = record.getMessage().strip()
         if record.exc_info and record.exc_info[1] is not None:
             text = f"{text.rstrip('.')}: {_in_a_line(record.exc_info[1])}."

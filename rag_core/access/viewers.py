@@ -56,7 +56,7 @@ class Viewers:
 
     def count(self, login: str) -> int:
         """The number of active requests of this login."""
-        return sum(each.sender.login == login for each in self._open)
+        return sum(request.sender.login == login for request in self._open)
 
     def add(self, request: ActiveRequest) -> None:
         """Check this request every second until it is removed."""
@@ -72,8 +72,8 @@ class Viewers:
         while self._open:
             await asyncio.sleep(EVERY_S)
             under_way = [*self._open]
-            for sender in {each.sender for each in under_way}:
-                await self.check(*(each for each in under_way if each.sender == sender))
+            for sender in {request.sender for request in under_way}:
+                await self.check(*(request for request in under_way if request.sender == sender))
 
     async def check(self, *requests: ActiveRequest) -> None:
         """End those of the requests, all by one sender, that may not go on."""
@@ -82,9 +82,9 @@ class Viewers:
         except Exception:  # without an answer nobody continues
             _LOG.exception("The list of people with access cannot be read.")
             now = None
-        for each in requests:
-            if now is None or _has_lost(each, now):
-                each.end(_WITHDRAWN)
+        for request in requests:
+            if now is None or _has_lost(request, now):
+                request.end(_WITHDRAWN)
 
 
 def _has_lost(request: ActiveRequest, now: Viewer) -> bool:

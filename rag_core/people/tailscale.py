@@ -87,19 +87,19 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
         status = _ask(program, "status", "--json")
         backend = _text(status.get("BackendState")).replace("NoState", "Starting")
         if backend == "Running":
-            found = _running(program, status, port, hosts)
+            looked = _running(program, status, port, hosts)
         elif backend in _STATES:
             state, sentence, step, word = _STATES[backend]
-            found = Tailscale(state, sentence, step, _typed(program, word) if word else "")
+            looked = Tailscale(state, sentence, step, _typed(program, word) if word else "")
         else:
             raise NoAnswerError("its state is unknown")
     except NoAnswerError as error:
         sentence = f"Tailscale is installed, but did not answer: {error}."
         return Tailscale("no answer", sentence, "Start Tailscale or its service, and look again.")
     users = _object(status.get("User"))
-    logins = sorted({each for user in users.values() if (each := _login(user))})
+    logins = sorted({login_of_user for user in users.values() if (login_of_user := _login(user))})
     login = _login(users.get(str(_object(status.get("Self")).get("UserID"))))
-    return replace(found, login=login, logins=tuple(logins))
+    return replace(looked, login=login, logins=tuple(logins))
 
 
 def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[str]) -> Tailscale:
@@ -117,13 +117,13 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         forwards = _forwards(_ask(program, "serve", "status", "--json"))
     except NoAnswerError as error:
         sentence = f"Tailscale runs. Whether it forwards to this app is not known: {error}."
-    here = [each for each in forwards if each.target == port]
+    here = [other for other in forwards if other.target == port]
     warnings = _unsafe(program, here)
     if not name.endswith(".ts.net") and name not in hosts:
         warnings.append(f"The app does not answer to {name}. Write into config.yaml: access_hosts: [{name}]")
-    has_funnel = any(each.is_funnel for each in here)
+    has_funnel = any(other.is_funnel for other in here)
     known = Tailscale("running", sentence, name=name, funnel=has_funnel, warnings=tuple(warnings))
-    if site := next((each for each in here if each.host == name), None):
+    if site := next((other for other in here if other.host == name), None):
         return replace(
             known,
             sentence="Tailscale runs and forwards your guests to this app.",
@@ -139,7 +139,7 @@ def _with_command(known: Tailscale, program: str, port: int, ports: Set[int]) ->
     """Return ``known`` with a command that forwards to this app, and one that undoes it. ``ports`` are taken
     already."""
     taken = {port, *ports}
-    free = next((each for each in _PORTS if each not in taken), _PORTS[0])
+    free = next((port_number for port_number in _PORTS if port_number not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
     return replace(
         known,
