@@ -97,8 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(error, words, next((code for kind, code in statuses.items() if isinstance(error, kind)), 1))
     except click.exceptions.Abort as stopped:
         by_key = isinstance(stopped.__cause__, KeyboardInterrupt)
-        said = "Finished work is kept." if by_key else "Nothing was changed."
-        _fail(RagError("Stopped.", said), words, _BY_KEY if by_key else 1)
+        outcome = "Finished work is kept." if by_key else "Nothing was changed."
+        _fail(RagError("Stopped.", outcome), words, _BY_KEY if by_key else 1)
     except click.ClickException as error:
         message = " ".join(error.format_message().split())
         context = getattr(error, "ctx", None)

@@ -92,10 +92,12 @@ class _PrintedAnswer:
     def print(self, statements: Sequence[Statement]) -> None:
         """Print the statements that are not on the terminal yet."""
         self.progress.clear()
-        for each in statements[self._count :]:
-            doubtful = each.says and (each.support == "none" or any(not quote.holds for quote in each.quotes))
-            lead = each.lead if self._count else each.lead.lstrip()
-            text = click.style(plain(marked(each)), fg="yellow" if doubtful else None)
+        for statement in statements[self._count :]:
+            doubtful = statement.says and (
+                statement.support == "none" or any(not quote.holds for quote in statement.quotes)
+            )
+            lead = statement.lead if self._count else statement.lead.lstrip()
+            text = click.style(plain(marked(statement)), fg="yellow" if doubtful else None)
             click.echo(plain(lead) + text, nl=False)
             self._count += 1
 
@@ -105,8 +107,8 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
         printed.print(reply.statements)
         click.echo()
     if reply.message:
-        said = reply.message.partition(";")[0].rstrip(".") + "." if answer_only else reply.message
-        click.echo(plain(said), err=answer_only)
+        message = reply.message.partition(";")[0].rstrip(".") + "." if answer_only else reply.message
+        click.echo(plain(message), err=answer_only)
     warn(*(notice.message for notice in reply.notices))
     if reply.ending == "quotes" and not answer_only:
         click.secho(f"These sentences are from your notes. To have a model answer: {GET_A_MODEL}.", dim=True)
@@ -116,11 +118,11 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
             click.secho(f"{freshness(reply.freshness).capitalize()}.", dim=True)
 
 
-def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:
+def _show_references(references: Sequence[Reference], *, with_text: bool) -> None:
     """Print the cited passages, or all if none is cited: their whole text if ``with_text``, else their
     quoted parts."""
-    for each in [each for each in found if each.cited] or found:
-        click.secho(f"\n[{each.number}] {line(reference_place(each))}", bold=True)
-        quoted = [each.content[start:end] for start, end in each.spans]
-        for text in [each.content.strip() or ONLY_TITLE] if with_text else quoted:
+    for reference in [reference for reference in references if reference.cited] or references:
+        click.secho(f"\n[{reference.number}] {line(reference_place(reference))}", bold=True)
+        quoted = [reference.content[start:end] for start, end in reference.spans]
+        for text in [reference.content.strip() or ONLY_TITLE] if with_text else quoted:
             click.echo("    " + plain(text).strip().replace("\n", "\n    "))

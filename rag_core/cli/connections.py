@@ -30,38 +30,39 @@ def connections(context: click.Context, ask_all: bool) -> None:
     """
     if context.invoked_subcommand:
         return
-    found = library_of_owner().models.connections(OWNER, ask_all=ask_all)
-    ready = not any(each.is_missed for each in found)
-    value = {"ready": ready, "connections": [reports.connection(each) for each in found]}
-    emit(value, lambda: _show(found))
+    checked = library_of_owner().models.connections(OWNER, ask_all=ask_all)
+    ready = not any(connection.is_missed for connection in checked)
+    value = {"ready": ready, "connections": [reports.connection(connection) for connection in checked]}
+    emit(value, lambda: _show(checked))
     sys.exit(not ready)
 
 
-def _show(found: list[Connection]) -> None:
-    for each in found:
-        mark = "NO  " if each.is_missed else _MARKS[each.state]
-        click.echo(f"{mark}  {click.style(each.name, bold=True)}: {each.state}. {line(each.sentence)}")
-        stores = f"; used by {', '.join(each.used_by)}" if each.used_by else ""
-        if each.state != "not set up" or each.is_missed:
-            click.secho(f"      Text {line(each.goes)}{stores}.", dim=True)
-        if each.models:
-            click.secho(f"      Can answer: {line(', '.join(each.models))}.", dim=True)
-        if each.next_step:
-            click.echo(f"      Next: {line(str(each.next_step))}")
+def _show(connections: list[Connection]) -> None:
+    for connection in connections:
+        mark = "NO  " if connection.is_missed else _MARKS[connection.state]
+        name = click.style(connection.name, bold=True)
+        click.echo(f"{mark}  {name}: {connection.state}. {line(connection.sentence)}")
+        stores = f"; used by {', '.join(connection.used_by)}" if connection.used_by else ""
+        if connection.state != "not set up" or connection.is_missed:
+            click.secho(f"      Text {line(connection.goes)}{stores}.", dim=True)
+        if connection.models:
+            click.secho(f"      Can answer: {line(', '.join(connection.models))}.", dim=True)
+        if connection.next_step:
+            click.echo(f"      Next: {line(str(connection.next_step))}")
 
 
 @connections.command("models")
 def connections_models() -> None:
     """List the models that Ollama has."""
     models = library_of_owner().models.list_ollama(OWNER)
-    value = {"models": [reports.ollama_model(each) for each in models]}
+    value = {"models": [reports.ollama_model(model) for model in models]}
     rows = [
         (
-            each.name, f"{each.dimension:,} numbers" if each.embeds else "no",
-            "yes" if each.chats else "no", f"{each.context:,} tokens",
-            size(each.size_bytes), "yes" if each.loaded else "no",
+            model.name, f"{model.dimension:,} numbers" if model.embeds else "no",
+            "yes" if model.chats else "no", f"{model.context:,} tokens",
+            size(model.size_bytes), "yes" if model.loaded else "no",
         )
-        for each in models
+        for model in models
     ]  # fmt: skip
     header = ("model", "embeds", "answers", "reads", "size", "in memory")
     empty = "Ollama has no model yet. Fetch one: commonplace connections pull embeddinggemma"

@@ -44,8 +44,8 @@ def _of_file(act: Callable[..., None]) -> click.Command:
 )
 def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
-    found = options.library_of_owner().files.all(OWNER, store)
-    files = [file for file in found if not states or file.state in states]
+    listed = options.library_of_owner().files.all(OWNER, store)
+    files = [file for file in listed if not states or file.state in states]
     options.emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
@@ -74,8 +74,8 @@ def similar(library: Library, store: str, path: str, limit: int) -> None:
     PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
     Its copies are left out.
     """
-    found = library.searching.similar(OWNER, store, path, limit=limit)
-    options.emit(answers.similar(store, found), lambda: show_similar(found))
+    documents = library.searching.similar(OWNER, store, path, limit=limit)
+    options.emit(answers.similar(store, documents), lambda: show_similar(documents))
 
 
 @_of_file

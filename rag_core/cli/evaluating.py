@@ -48,8 +48,8 @@ def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
     FILE is YAML: `queries:`, and for each `- query: TEXT` with `relevant: [PATH]`. Without it, the set that
     `eval mark` fills. Changes since the last run are shown.
     """
-    found = options.library_of_owner().evaluating.evaluate(OWNER, file, stores, mode=mode)
-    options.emit(reports.evaluation(found), lambda: show_evaluation(found))
+    evaluated = options.library_of_owner().evaluating.evaluate(OWNER, file, stores, mode=mode)
+    options.emit(reports.evaluation(evaluated), lambda: show_evaluation(evaluated))
 
 
 @evaluate.command()

@@ -177,10 +177,10 @@ def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
         )
     if has_patterns:
         return ""
-    paused = [each for each in info.sources if each.paused and not each.removed]
+    paused = [source for source in info.sources if source.paused and not source.removed]
     if not paused:
         return ""
-    roots = line(", ".join(each.root for each in paused[:_MOST_NAMED]))
+    roots = line(", ".join(source.root for source in paused[:_MOST_NAMED]))
     resume = f"commonplace source resume {paused[0].id} --store {info.name}"
     return f"Paused and not read: {roots}. To go on: {resume}"
 
@@ -190,10 +190,10 @@ def _explain(
 ) -> None:
     """Print how new patterns affect a folder that the store already contains, as a whole or in part."""
     draft = library.sources.draft(OWNER, store, folder, patterns, exclude)
-    others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
-    known = next((each for each in others if each.id == draft.id), None)
+    others = [source for source in library.stores.info(OWNER, store).sources if not source.removed]
+    known = next((source for source in others if source.id == draft.id), None)
     if known is None:
-        warn(shared_files(draft.root, [each.root for each in others]))
+        warn(shared_files(draft.root, [source.root for source in others]))
         if draft.label:
             warn(f"In this store the files of {draft.root!r} are called '{draft.label}/…'.")
         return

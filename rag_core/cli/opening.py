@@ -104,12 +104,12 @@ def _answers(port: int) -> bool:
 
     try:
         with httpx.Client(trust_env=False, timeout=_ANSWER_S) as client:
-            found = client.get(f"http://127.0.0.1:{port}/api/v1/openapi.json")
+            response = client.get(f"http://127.0.0.1:{port}/api/v1/openapi.json")
     except httpx.ConnectError:
         return False
     except httpx.HTTPError:
-        found = None
-    if found is None or "Commonplace" not in found.text:
+        response = None
+    if response is None or "Commonplace" not in response.text:
         message = f"Port {port} is in use, and what answers there is not Commonplace."
         raise RagError(message, "Choose another port: set `port`, or use --port.")
     return True

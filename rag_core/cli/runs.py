@@ -36,18 +36,18 @@ def jobs(store: str, number: int | None, cancel: bool) -> None:
         problems = library.jobs.problems(OWNER, store, number)
         emit(answers.Job.of(job), lambda: show_job(job, problems, with_files=True))
         return
-    found = library.jobs.all(OWNER, store)
-    emit({"store": store, "jobs": [answers.Job.of(job) for job in found]}, lambda: show_jobs(found))
+    newest = library.jobs.all(OWNER, store)
+    emit({"store": store, "jobs": [answers.Job.of(job) for job in newest]}, lambda: show_jobs(newest))
 
 
 def _cancel(library: Library, store: str) -> None:
     """Ask the running job of a store to stop, and print what happens next."""
     job = next((job for job in library.jobs.all(OWNER, store) if job.state == "running"), None)
-    said = "No run is going on."
+    outcome = "No run is going on."
     if job is not None:
         library.jobs.cancel(OWNER, store)
-        said = f"Run {job.id} stops. What was read stays; `commonplace index --store {store}` continues."
-    emit({"store": store, "cancelled": job.id if job else None}, said)
+        outcome = f"Run {job.id} stops. What was read stays; `commonplace index --store {store}` continues."
+    emit({"store": store, "cancelled": job.id if job else None}, outcome)
 
 
 def run_requests(
@@ -72,16 +72,16 @@ def run_requests(
         except StoreBusy as busy:
             job, taken = None, str(busy)
         except KeyboardInterrupt:
-            said = f"Stopped at {last.done:,} of {last.total:,}." if last and last.total else "Stopped."
-            raise ByKey(said, "What was read stays; run the same command to continue.") from None
+            stopped = f"Stopped at {last.done:,} of {last.total:,}." if last and last.total else "Stopped."
+            raise ByKey(stopped, "What was read stays; run the same command to continue.") from None
     if job is None:
         emit({"queued": True, "store": store}, queued or taken)
         return
     emit(answers.Job.of(job), lambda: show_job(job, library.jobs.problems(OWNER, store, job.id)))
     if not wants_json() and job.state == "done":
-        for said in (_language_advice(library, store), next_steps()):
-            if said:
-                click.echo(said)
+        for text in (_language_advice(library, store), next_steps()):
+            if text:
+                click.echo(text)
     if job.failed or job.state != "done":
         sys.exit(1)
 

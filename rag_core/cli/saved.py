@@ -28,10 +28,12 @@ def saved() -> None:
 @saved.command("list")
 def saved_list() -> None:
     """List the saved searches, with the number of hits that are new since each was opened."""
-    found = options.library_of_owner().saved.searches(OWNER)
-    rows = [(each.name, new_hits(each), asked_by(each), moment(each.opened_at)) for each in found]
+    searches = options.library_of_owner().saved.searches(OWNER)
+    rows = [
+        (search.name, new_hits(search), asked_by(search), moment(search.opened_at)) for search in searches
+    ]
     header, empty = ("name", "new", "search", "opened"), "No search is saved yet."
-    value = {"saved": [reports.saved_search(each) for each in found]}
+    value = {"saved": [reports.saved_search(search) for search in searches]}
     options.emit(value, lambda: table(header, rows, empty=empty))
 
 
@@ -54,8 +56,8 @@ def saved_add(name: str, text: Sequence[str], stores: Sequence[str], **search: A
     with suppress(NotFound):
         instead = f" in place of {library.saved.get(OWNER, name).text!r}"
     made = library.saved.save(OWNER, name, " ".join(text), stores, **search)
-    said = f"Saved{instead}. Open it with: commonplace query --saved {made.name!r}"
-    options.emit(reports.saved_search(made), said)
+    outcome = f"Saved{instead}. Open it with: commonplace query --saved {made.name!r}"
+    options.emit(reports.saved_search(made), outcome)
 
 
 @saved.command("rename")

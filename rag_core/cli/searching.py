@@ -59,9 +59,9 @@ def searched_stores_option(asked: str) -> Callable[[Any], Any]:
 def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Filters:
     """Convert the values ``KEY=VALUE`` of an option to `Filters`. Raises InvalidInput if an equals sign is
     missing."""
-    if wrong := next((each for each in given if "=" not in each), None):
+    if wrong := next((pair for pair in given if "=" not in pair), None):
         raise InvalidInput(f"The filter {wrong!r} has no '='.", "Write it like type=python.")
-    parts = (each.partition("=") for each in given)
+    parts = (pair.partition("=") for pair in given)
     return filters_from((key.strip(), value.strip()) for key, _, value in parts)
 
 
@@ -112,7 +112,9 @@ def words_of(given: Sequence[str], *, from_stdin: bool) -> str:
     """Return the words from the command line or from standard input. Raises InvalidInput for both at once,
     NoSuchOption for an unknown option among them."""
     if unknown := next((word for word in given if word.startswith("--")), None):
-        options = [name for each in click.get_current_context().command.params for name in each.opts]
+        options = [
+            name for parameter in click.get_current_context().command.params for name in parameter.opts
+        ]
         raise click.NoSuchOption(unknown, possibilities=options)
     if from_stdin and given:
         raise InvalidInput("There are words and --stdin.", "Give one of them.")
@@ -123,7 +125,7 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     """Return those options that were given on the command line, with their values."""
     context = click.get_current_context()
     on_line = click.core.ParameterSource.COMMANDLINE
-    return {name: each for name, each in values.items() if context.get_parameter_source(name) is on_line}
+    return {name: value for name, value in values.items() if context.get_parameter_source(name) is on_line}
 
 
 @click.command(cls=Worded)

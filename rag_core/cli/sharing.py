@@ -68,25 +68,25 @@ def share_status(port: int) -> None:
 
     Nothing is changed: you type the command that makes Tailscale forward to the app.
     """
-    found = options.library_of_owner().sharing.tailscale(OWNER, port)
-    labels = {"Guests open ": found.address, "Next: ": found.next_step, "    ": found.command}
-    labels |= {"To undo it: ": found.undo}
-    lines = [found.sentence, *found.warnings]
+    tailscale = options.library_of_owner().sharing.tailscale(OWNER, port)
+    labels = {"Guests open ": tailscale.address, "Next: ": tailscale.next_step, "    ": tailscale.command}
+    labels |= {"To undo it: ": tailscale.undo}
+    lines = [tailscale.sentence, *tailscale.warnings]
     lines += [f"{label}{text}" for label, text in labels.items() if text]
-    options.emit(asdict(found), "\n".join(map(line, lines)))
+    options.emit(asdict(tailscale), "\n".join(map(line, lines)))
 
 
 @share.command("list")
 def share_list() -> None:
     """List everybody with access, owners first."""
-    found = options.library_of_owner().sharing.people(OWNER)
+    people = options.library_of_owner().sharing.people(OWNER)
     rows = []
-    for each in found:
-        stores = "all, as an owner" if each.is_owner else ", ".join(each.stores)
-        since = "in the configuration" if each.configured else moment(each.since)
-        rows.append((each.login, stores, "yes" if each.is_owner or each.may_ask else "no", since))
+    for person in people:
+        stores = "all, as an owner" if person.is_owner else ", ".join(person.stores)
+        since = "in the configuration" if person.configured else moment(person.since)
+        rows.append((person.login, stores, "yes" if person.is_owner or person.may_ask else "no", since))
     header, empty = ("login", "stores", "asks", "since"), "Nothing is shared. Only you have access."
-    value = {"people": [reports.person(each) for each in found]}
+    value = {"people": [reports.person(person) for person in people]}
     options.emit(value, lambda: table(header, rows, empty=empty))
 
 
@@ -106,15 +106,15 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     """
     library = options.library_of_owner()
     library.sharing.unshare(OWNER, login, stores)
-    left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
+    left = next((person for person in library.sharing.people(OWNER) if person.login == login.lower()), None)
     value = {"removed": login.lower(), "stores": list(stores), "left": reports.person(left) if left else None}
     options.emit(value, f"{login} no longer has access." if left is None else _granted(left))
 
 
 def _warn_without_tailscale(library: Library) -> None:
-    found = library.sharing.tailscale(OWNER)
-    if not found.forwards:
-        warn(f"Nobody can connect yet. {found.sentence} `commonplace share status` says what to do.")
+    tailscale = library.sharing.tailscale(OWNER)
+    if not tailscale.forwards:
+        warn(f"Nobody can connect yet. {tailscale.sentence} `commonplace share status` says what to do.")
 
 
 def _granted(person: Person) -> str:
@@ -143,9 +143,9 @@ def token_create(name: str) -> None:
 @token.command("list")
 def token_list() -> None:
     """List the tokens."""
-    found = options.library_of_owner().sharing.tokens(OWNER)
-    rows = [(each.name, moment(each.created_at)) for each in found]
-    value = {"tokens": [{"name": each.name, "created_at": each.created_at} for each in found]}
+    tokens = options.library_of_owner().sharing.tokens(OWNER)
+    rows = [(known.name, moment(known.created_at)) for known in tokens]
+    value = {"tokens": [{"name": known.name, "created_at": known.created_at} for known in tokens]}
     options.emit(value, lambda: table(("name", "made"), rows, empty="There is no token."))
 
 

@@ -30,9 +30,9 @@ def source() -> None:
 @options.store_option
 def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
-    found = options.library_of_owner().sources.all(OWNER, store)
-    value = {"store": store, "sources": [reports.folder(each) for each in found]}
-    options.emit(value, lambda: print_sources(store, found))
+    folders = options.library_of_owner().sources.all(OWNER, store)
+    value = {"store": store, "sources": [reports.folder(folder) for folder in folders]}
+    options.emit(value, lambda: print_sources(store, folders))
 
 
 @source.command("edit")

@@ -129,8 +129,8 @@ def store_import(file: Path, name: str, anywhere: bool) -> None:
     options.require_own_disk(library, anywhere=anywhere)
     with ProgressLine() as progress:
         info = library.stores.import_file(OWNER, file, name, lambda now: progress.say(now.said))
-    said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
-    options.emit({**answers.Store.of(info).model_dump(), "notices": info.notices}, "\n".join(said))
+    lines = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
+    options.emit({**answers.Store.of(info).model_dump(), "notices": info.notices}, "\n".join(lines))
 
 
 @store.command("delete")
@@ -153,17 +153,17 @@ def store_delete(name: str, force: bool, leave_index: bool) -> None:
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
     library.stores.delete(OWNER, name, leave_index=leave_index)
-    said = line(f"Store {name!r} is deleted; its files are untouched.{guests}")
-    options.emit({"deleted": name}, _with_default(library, said))
+    outcome = line(f"Store {name!r} is deleted; its files are untouched.{guests}")
+    options.emit({"deleted": name}, _with_default(library, outcome))
 
 
-def _with_default(library: Library, said: str) -> str:
-    """Return ``said``; if ``default_store`` names a store that is gone, add a line that says so."""
-    return "\n".join(filter(None, (said, line(library.stores.lost_default(OWNER)))))
+def _with_default(library: Library, outcome: str) -> str:
+    """Return ``outcome``; if ``default_store`` names a store that is gone, add a line that says so."""
+    return "\n".join(filter(None, (outcome, line(library.stores.lost_default(OWNER)))))
 
 
-def _counted(found: StoreInfo | Exported) -> str:
-    return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}."
+def _counted(counted: StoreInfo | Exported) -> str:
+    return f"{plural(counted.chunk_count, 'passage')} of {plural(counted.file_count, 'file')}."
 
 
 @store.command("switch")
@@ -190,8 +190,8 @@ def switch(
         raise click.UsageError("Say what to change: --embedder, --backend or --rechunk.")
     info = library.placement.switch(OWNER, name, embedder, backend, rechunk=rechunk)
     if later:
-        said = line(f"Store {name!r} switches to {info.switching} with its next run.")
-        options.emit(answers.Store.of(info), said)
+        outcome = line(f"Store {name!r} switches to {info.switching} with its next run.")
+        options.emit(answers.Store.of(info), outcome)
         return
     run_requests(library, name)
 
@@ -213,8 +213,8 @@ def attach(address: str, name: str, taken: bool) -> None:
         info = library.placement.attach(OWNER, address, name, lambda count: progress.say(_read(count)))
         if taken:
             info = library.placement.take_over(OWNER, info.name, lambda count: progress.say(_read(count)))
-    said = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
-    options.emit(answers.Store.of(info), _taken_over(info.name) if taken else said)
+    outcome = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
+    options.emit(answers.Store.of(info), _taken_over(info.name) if taken else outcome)
 
 
 @store.command("take-over")
@@ -256,25 +256,25 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
     """
     library = options.library_of_owner()
     if hide or show:
-        found = library.privacy.change(OWNER, name, hide=hide, show=show)
+        report = library.privacy.change(OWNER, name, hide=hide, show=show)
     else:
-        found = library.privacy.report(OWNER, name)
+        report = library.privacy.report(OWNER, name)
     if send is not None:
         library.placement.let_private_leave(OWNER, name, allowed=send)
     info = library.stores.info(OWNER, name)
-    value = {**answers.Store.of(info).model_dump(), **reports.privacy_report(found)}
-    options.emit(value, lambda: _show_privacy(found, info))
+    value = {**answers.Store.of(info).model_dump(), **reports.privacy_report(report)}
+    options.emit(value, lambda: _show_privacy(report, info))
 
 
-def _show_privacy(found: Privacy, info: StoreInfo) -> None:
+def _show_privacy(report: Privacy, info: StoreInfo) -> None:
     may = "may" if info.sends_private else "may not"
     click.echo(f"Private notes of store {info.name!r} {may} go to servers on other machines.")
-    click.echo(privacy(found))
-    for path, why in found.unsure.items():
+    click.echo(privacy(report))
+    for path, why in report.unsure.items():
         click.secho(line(f"  {path}: {why}"), fg="yellow")
-    for rule, count in found.rules.items():
+    for rule, count in report.rules.items():
         click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
-    if found.due:
+    if report.due:
         click.echo(f"Copies and scores follow with the next run: commonplace index --store {info.name}")
 
 
@@ -285,6 +285,6 @@ store.add_command(store_verify)
 @options.stores_option
 def status(stores: tuple[str, ...]) -> None:
     """Show every store, running jobs and unfinished work."""
-    found = options.library_of_owner().stores.status(OWNER, stores)
-    running = {job.store: job for job in found.running}
-    options.emit(answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))
+    known = options.library_of_owner().stores.status(OWNER, stores)
+    running = {job.store: job for job in known.running}
+    options.emit(answers.status(known, OWNER), lambda: show_status(known.stores, running, known.warnings))

@@ -54,14 +54,14 @@ def show_answer(answer: Answer, now: Freshness) -> None:
     for kind, counts in {**(answer.facets or {}), **(answer.properties or {})}.items():
         click.secho(line(f"{kind}: {wording.facet(counts)}"), dim=True)
     more = f"More with --offset {answer.offset + len(answer.hits)}."
-    said = [
+    sentences = [
         wording.found(answer),
         wording.REORDERED if answer.reordered else "",
         wording.unshown(answer),
         more if answer.hits and (answer.has_more or answer.unshown) else "",
         f"{wording.freshness(now).capitalize()}.",
     ]
-    click.secho(" ".join(filter(None, said)), dim=True)
+    click.secho(" ".join(filter(None, sentences)), dim=True)
 
 
 def _show_hit(hit: Hit, *, several: bool) -> None:
@@ -76,8 +76,8 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     rows = _code_lines(hit, room) or wrapped(line(text) or line(wording.only_title(hit)), room)
     shown = rows[: max(4, _SNIPPET // room)]
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
-    if said := wording.on_disk(hit.document):
-        click.secho(f"     {said}", fg="yellow")
+    if warning := wording.on_disk(hit.document):
+        click.secho(f"     {warning}", fg="yellow")
     for label, text in facts(hit, "brief").items():
         if text:
             click.secho(f"     {label.lower()}: {line(text)}", dim=True)
@@ -90,7 +90,7 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
         return []
     start = hit.content.rfind("\n", 0, hit.snippet[0]) + 1
     text = textwrap.dedent(plain(hit.content[start:]).expandtabs(4))
-    return [each[:room] for each in text.splitlines() if each.strip()]
+    return [row[:room] for row in text.splitlines() if row.strip()]
 
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
@@ -146,35 +146,35 @@ def _show_links(title: str, links: Sequence[DocumentLink]) -> None:
         click.echo("\n".join((click.style(f"\n{title}", bold=True), *dict.fromkeys(shown))))
 
 
-def show_similar(found: Sequence[Similar]) -> None:
+def show_similar(documents: Sequence[Similar]) -> None:
     """Print documents with their similarity and title."""
     rows = [
         (
-            f"{each.similarity:.2f}",
-            each.document.address,
-            each.document.title,
-            "linked" if each.is_linked else "",
+            f"{near.similarity:.2f}",
+            near.document.address,
+            near.document.title,
+            "linked" if near.is_linked else "",
         )
-        for each in found
+        for near in documents
     ]
     empty = "No other document can be compared yet: nothing is embedded, or there is no other."
     table(("near", "file", "title", ""), rows, empty=empty, if_any=("",))
 
 
-def show_evaluation(found: Evaluation) -> None:
+def show_evaluation(evaluated: Evaluation) -> None:
     """Print the figures of a golden set next to the previous ones, and the queries whose first relevant
     document moved."""
     rows = []
-    for name, value in found.figures.items():
-        last = found.before.get(name)
+    for name, value in evaluated.figures.items():
+        last = evaluated.before.get(name)
         rows.append((name, f"{value:.2f}", "" if last is None else f"{value - last:+.2f}"))
-    count = len(found.queries)
+    count = len(evaluated.queries)
     table(("", f"{count:,} {'query' if count == 1 else 'queries'}", "change"), rows, if_any=("change",))
-    for query, before, now in found.changes:
+    for query, before, now in evaluated.changes:
         click.echo(f"  {before or 'none'} → {now or 'none'}  {line(query)}")
-    for each in found.queries:
-        if each.rank is None:
-            click.secho(f"  not found: {line(each.query)}", fg="yellow")
+    for judged in evaluated.queries:
+        if judged.rank is None:
+            click.secho(f"  not found: {line(judged.query)}", fg="yellow")
 
 
 _FILES = ("files", "failed", "skipped")
@@ -227,7 +227,7 @@ def print_store(info: StoreInfo) -> None:
         *([("by words", wording.unreadable(info.unreadable))] if info.unreadable else []),
         ("size", wording.size(info.size_bytes)),
         ("types", ", ".join(f"{kind} {count:,}" for kind, count in info.types.items())),
-        *(("folder", f"{each.root}: {wording.taken(each)}{_marks(each)}") for each in info.sources),
+        *(("folder", f"{source.root}: {wording.taken(source)}{_marks(source)}") for source in info.sources),
     ]
     for name, value in rows:
         click.echo(f"{name:<10} {line(value)}")
@@ -237,15 +237,15 @@ def _marks(source: Source) -> str:
     return " (being removed)" if source.removed else " (paused)" if source.paused else ""
 
 
-def print_sources(store: str, found: Sequence[SourceInfo]) -> None:
+def print_sources(store: str, folders: Sequence[SourceInfo]) -> None:
     """Print the folders of a store."""
     add = f"There is no folder yet. Add one: commonplace index FOLDER --store {store}"
     rows = []
-    for each in found:
-        source = each.source
-        missing = " (missing)" if each.missing and not source.removed else ""
+    for folder in folders:
+        source = folder.source
+        missing = " (missing)" if folder.missing and not source.removed else ""
         called = f"{source.label}/…" if source.label else ""
-        counts = (f"{count:,}" for count in (each.indexed, each.failed, each.skipped))
+        counts = (f"{count:,}" for count in (folder.indexed, folder.failed, folder.skipped))
         without = f" without {' '.join(source.exclude)}" if source.exclude else ""
         row = (str(source.id), f"{source.root}{_marks(source)}{missing}", called, *counts)
         rows.append((*row, f"{' '.join(source.include)}{without}"))
@@ -349,9 +349,9 @@ def show_steps(steps: Sequence[DiagnosisStep]) -> None:
         click.echo(f"{_MARKS[step.state]}  {plain(step.sentence)}")
 
 
-def show_diagnoses(found: Sequence[Diagnosis]) -> None:
+def show_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
     """Print, store by store, why a file is found or not."""
-    for diagnosis in found:
+    for diagnosis in diagnoses:
         verdict = "can be found" if diagnosis.findable else "cannot be found"
         click.echo(f"{plain(diagnosis.path)} {verdict} in store {diagnosis.store!r}")
         show_steps(diagnosis.steps)

@@ -47,9 +47,9 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
         steps = library.upkeep.doctor(OWNER)
         options.emit({"steps": reports.steps(steps)}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
-    found = library.upkeep.explain(OWNER, path, stores, query=query or "")
-    options.emit({"stores": [reports.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
-    sys.exit(not any(diagnosis.findable for diagnosis in found))
+    diagnoses = library.upkeep.explain(OWNER, path, stores, query=query or "")
+    options.emit({"stores": [reports.diagnosis(d) for d in diagnoses]}, lambda: show_diagnoses(diagnoses))
+    sys.exit(not any(diagnosis.findable for diagnosis in diagnoses))
 
 
 @click.command(cls=commands.Answering)
