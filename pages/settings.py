@@ -73,9 +73,9 @@ def show_advanced(viewer: Viewer) -> None:
     """Draw the settings that few owners need."""
     rerankers = {"": "None", **{name: name for name in library().models.rerankers(viewer)}}
     choice_row(viewer, "reranker", "Reranker", _RERANKER, rerankers, typed=True)
-    found = show_connections(viewer)
-    offer_embedders(found)
-    show_ollama(viewer, found)
+    connections = show_connections(viewer)
+    offer_embedders(connections)
+    show_ollama(viewer, connections)
     show_configuration()
 
 

@@ -33,43 +33,45 @@ def question(text: str, number: int) -> str:
 def answer_html(statements: Sequence[Statement], number: int, rest: str = "") -> str:
     """Return HTML for the statements of turn ``number`` with their marks, then the text ``rest``, which is
     not checked yet."""
-    leads = (_ITEM.sub(r"\1•", html.escape(each.lead)) for each in statements)
-    said = "".join(lead + _statement(each, number) for lead, each in zip(leads, statements, strict=True))
-    said = said.lstrip()
+    leads = (_ITEM.sub(r"\1•", html.escape(statement.lead)) for statement in statements)
+    body = "".join(
+        lead + _statement(statement, number) for lead, statement in zip(leads, statements, strict=True)
+    )
+    body = body.lstrip()
     more = f'<span class="cp-unchecked">{html.escape(rest)}</span>' if rest.strip() else ""
-    return f'<div class="cp cp-answer">{said}{more}</div>'
+    return f'<div class="cp cp-answer">{body}{more}</div>'
 
 
 def quotes_html(statements: Sequence[Statement], number: int) -> str:
     """Return HTML for sentences quoted from passages as the answer of turn ``number``, one in each
     paragraph."""
-    said = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
-    return f'<div class="cp cp-quotes">{said}</div>'
+    body = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
+    return f'<div class="cp cp-quotes">{body}</div>'
 
 
-def _statement(each: Statement, number: int) -> str:
-    body, at = "", 0
-    for quote in each.quotes:
-        text = _numbered(each.text[quote.start : quote.end], each, number)
-        body += _numbered(each.text[at : quote.start], each, number)
+def _statement(statement: Statement, number: int) -> str:
+    body, position = "", 0
+    for quote in statement.quotes:
+        text = _numbered(statement.text[quote.start : quote.end], statement, number)
+        body += _numbered(statement.text[position : quote.start], statement, number)
         body += f'<span class="cp-{"true" if quote.holds else "false"}">{text}</span>'
         body += "" if quote.holds else f'<span class="cp-flag">{html.escape(fault(quote))}</span>'
-        at = quote.end
-    body += _numbered(each.text[at:], each, number)
-    lack = html.escape(lacks(each))
-    if lack and each.support == "none":
+        position = quote.end
+    body += _numbered(statement.text[position:], statement, number)
+    lack = html.escape(lacks(statement))
+    if lack and statement.support == "none":
         return f'<span class="cp-unsourced">{body}<span class="cp-flag">{lack}</span></span>'
     return body + (f'<span class="cp-quiet"> ({lack})</span>' if lack else "")
 
 
-def _numbered(text: str, each: Statement, number: int) -> str:
+def _numbered(text: str, statement: Statement, number: int) -> str:
     """Return the escaped text, with links from the numbers of passages to these passages."""
 
     def link(match: re.Match[str]) -> str:
-        found = [int(part) for part in re.findall(r"\d+", match[1]) if len(part) < 4]
-        if not found or not set(found) <= set(each.numbers):
+        cited = [int(part) for part in re.findall(r"\d+", match[1]) if len(part) < 4]
+        if not cited or not set(cited) <= set(statement.numbers):
             return match[0]
-        links = (f'<a href="#{_anchor(number, one)}" aria-label="Passage {one}">{one}</a>' for one in found)
+        links = (f'<a href="#{_anchor(number, one)}" aria-label="Passage {one}">{one}</a>' for one in cited)
         return f'<span class="cp-number">[{", ".join(links)}]</span>'
 
     return _NUMBERS.sub(link, _BOLD.sub(r"<strong>\1</strong>", html.escape(text)))
@@ -78,30 +80,32 @@ def _numbered(text: str, each: Statement, number: int) -> str:
 def sources(references: Sequence[Reference], number: int, state: AnswerState, *, opened: bool = True) -> str:
     """Return HTML for the passages of turn ``number`` with their quotes marked. One is unfolded at a time;
     at first the first cited one if ``opened``."""
-    cited = next((each.number for each in references if each.cited), 0) if opened else 0
-    cards = "".join(_source(each, number, state, is_open=each.number == cited) for each in references)
+    cited = next((reference.number for reference in references if reference.cited), 0) if opened else 0
+    cards = "".join(
+        _source(reference, number, state, is_open=reference.number == cited) for reference in references
+    )
     return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>'
 
 
-def _source(each: Reference, number: int, state: AnswerState, *, is_open: bool) -> str:
+def _source(reference: Reference, number: int, state: AnswerState, *, is_open: bool) -> str:
     known = [
-        in_one_line(where(each)),
-        f"{each.score:.0%}" if each.score else "",
-        "private" if each.private else "",
-        f"{len(each.spans)} quoted" if each.spans else "",
-        "not cited" if state == "answered" and not each.cited else "",
+        in_one_line(where(reference)),
+        f"{reference.score:.0%}" if reference.score else "",
+        "private" if reference.private else "",
+        f"{len(reference.spans)} quoted" if reference.spans else "",
+        "not cited" if state == "answered" and not reference.cited else "",
     ]
     quiet = html.escape(" · ".join(filter(None, known)))
-    trail = html.escape(in_one_line(" › ".join(each.rel_path.split("/"))))
+    trail = html.escape(in_one_line(" › ".join(reference.rel_path.split("/"))))
     fold = " open" if state == "unanswered" else f' name="turn-{number}"{" open" * is_open}'
     return (
-        f'<details class="cp-source" id="{_anchor(number, each.number)}"{fold}>'
-        f'<summary><span class="cp-number">[{each.number}]</span> '
-        f"<strong>{html.escape(in_one_line(each.title) or in_one_line(each.rel_path))}</strong>"
+        f'<details class="cp-source" id="{_anchor(number, reference.number)}"{fold}>'
+        f'<summary><span class="cp-number">[{reference.number}]</span> '
+        f"<strong>{html.escape(in_one_line(reference.title) or in_one_line(reference.rel_path))}</strong>"
         f'<span class="cp-quiet"> {quiet}</span></summary>'
-        f'<p><a href="{html.escape(each.address)}">Open note</a>'
+        f'<p><a href="{html.escape(reference.address)}">Open note</a>'
         f'<span class="cp-quiet"> · {trail}</span></p>'
-        f'<div class="cp-passage">{_passage(each)}</div></details>'
+        f'<div class="cp-passage">{_passage(reference)}</div></details>'
     )
 
 
@@ -114,19 +118,19 @@ _TAGS: Final[dict[BlockKind, str]] = {
 }
 
 
-def _passage(each: Reference) -> str:
+def _passage(reference: Reference) -> str:
     """Return the clean text of a passage as HTML, with the quoted parts marked."""
-    blocks = clean(each.content, each.file_type, each.spans)
+    blocks = clean(reference.content, reference.file_type, reference.spans)
     if not blocks:
         return "There is only the title."
-    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text == each.title:
+    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text == reference.title:
         blocks = blocks[1:]
-    said = ""
+    body = ""
     for kind, group in groupby(blocks, key=lambda block: block.kind):
         tag = _TAGS[kind]
         items = "".join(f"<{tag}>{_pieces(block)}</{tag}>" for block in group)
-        said += f"<ul>{items}</ul>" if kind == "item" else items
-    return said
+        body += f"<ul>{items}</ul>" if kind == "item" else items
+    return body
 
 
 def _pieces(block: Block) -> str:
@@ -139,9 +143,9 @@ def _pieces(block: Block) -> str:
 def progress_html(draft: Draft) -> str:
     """Return one line about the progress of an answer, which screen readers announce."""
     writes = draft.statements or draft.rest.strip()
-    said = "Looking for passages …" if draft.looking else "The model reads the passages …"
-    said = "The model is writing. Each sentence is checked." if writes else said
-    return f'<div class="cp" role="status"><p class="cp-quiet">{said}</p></div>'
+    progress = "Looking for passages …" if draft.looking else "The model reads the passages …"
+    progress = "The model is writing. Each sentence is checked." if writes else progress
+    return f'<div class="cp" role="status"><p class="cp-quiet">{progress}</p></div>'
 
 
 def _anchor(number: int, passage: int = 0) -> str:

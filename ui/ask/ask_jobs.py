@@ -100,7 +100,7 @@ def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
 
 def forget_answers(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
     """Stop and forget the answers that are being made in these conversations."""
-    keys = [_key(library, viewer, each) for each in conversations]
+    keys = [_key(library, viewer, conversation) for conversation in conversations]
     jobs = {key: job for key in keys for job in work.known(*key).values()}
     for job in jobs.values():
         job.cancel()

@@ -101,14 +101,14 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
     is_model = reply.answer_kind == "model"
     if not is_model and reply.references:
         st.html(ask_html.sources(reply.references, number, "unanswered"))
-    said, beside = st.columns([3, 2], gap="medium") if is_model else (st.container(), st.container())
-    with said:
+    left, beside = st.columns([3, 2], gap="medium") if is_model else (st.container(), st.container())
+    with left:
         if is_model:
             st.html(ask_html.answer_html(reply.statements, number))
         lacks_model = reply.ending in ("no model", "quotes") and _lacks_model(viewer)
         said_too = "" if lacks_model else reply.message
         st.html(hits.plain_sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
-        if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
+        if notices := [notice for notice in reply.notices if not (lacks_model and notice.code == "error")]:
             show_warning(*map(sentence, notices))
         state = behind(viewer, reply.stores) if last and viewer.is_owner else ()
         st.html(hits.paragraphs(" · ".join(filter(None, (reply.model, *state)))))
@@ -124,8 +124,8 @@ def _show_draft(job: Job, number: int) -> None:
     if not job.running or not job.is_for(require_viewer()):
         st.rerun()
     draft = job.now
-    said, beside = st.columns([3, 2], gap="medium")
-    with said:
+    left, beside = st.columns([3, 2], gap="medium")
+    with left:
         if draft.statements or draft.rest.strip():
             st.html(ask_html.answer_html(draft.statements, number, draft.rest))
         st.html(ask_html.progress_html(draft))
@@ -248,20 +248,24 @@ def show_history(viewer: Viewer) -> None:
     if not kept:
         return
     with st.expander(f"Earlier questions ({len(kept):,})", key="ask_history"):
-        for each in kept[:_MOST]:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
-                title = hits.label(each.title[:_LONGEST])
-                st.page_link(ASK_PAGE, label=title, query_params={CONVERSATION: each.id}, width="stretch")
+        for conversation in kept[:_MOST]:
+            with st.container(
+                horizontal=True, vertical_alignment="center", key=f"ask_kept_{conversation.id}"
+            ):
+                title = hits.label(conversation.title[:_LONGEST])
+                st.page_link(
+                    ASK_PAGE, label=title, query_params={CONVERSATION: conversation.id}, width="stretch"
+                )
                 st.button(
                     "Delete",
-                    key=f"ask_delete_{each.id}",
+                    key=f"ask_delete_{conversation.id}",
                     type="tertiary",
                     on_click=_forget,
-                    args=(viewer, [each.id]),
+                    args=(viewer, [conversation.id]),
                 )
         if len(kept) > _MOST:
             st.html(hits.paragraphs(f"{plural(len(kept) - _MOST, 'conversation')} before these."))
-        _offer_to_delete_all(viewer, [each.id for each in kept])
+        _offer_to_delete_all(viewer, [conversation.id for conversation in kept])
         st.html(hits.paragraphs(_KEPT if viewer.is_owner else _KEPT_FOR_GUEST))
 
 
@@ -286,7 +290,7 @@ def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
     st.session_state[_SURE] = False
     ask_jobs.forget_answers(library(), viewer, conversations)
     with errors_wait(_HISTORY):
-        for each in conversations:
-            library().asking.forget_conversations(viewer, each)
+        for conversation in conversations:
+            library().asking.forget_conversations(viewer, conversation)
     if st.query_params.get(CONVERSATION) in conversations:
         del st.query_params[CONVERSATION]

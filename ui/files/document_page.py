@@ -96,8 +96,8 @@ def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
 
 def _similar(viewer: Viewer, file: Document) -> list[Similar]:
     """Return documents with similar text that are not linked with this one."""
-    found = library().searching.similar(viewer, file.store, file.address, limit=_SIMILAR)
-    return [document for document in found if document.relevant and not document.is_linked]
+    near = library().searching.similar(viewer, file.store, file.address, limit=_SIMILAR)
+    return [document for document in near if document.relevant and not document.is_linked]
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:

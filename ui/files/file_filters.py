@@ -74,14 +74,14 @@ def current_filters() -> FileFilters:
 
 def push(store: str) -> None:
     """Callback: write the values of the widgets into the address, as one entry of the history."""
-    said = current_filters()
+    filters = current_filters()
     # A browser sends the label of an option, which holds a count: one that a run has changed is no value.
     stale = {
         name: st.query_params.get(name)
         for name, values in st.session_state[_OFFERED].items()
-        if getattr(said, name) not in (None, *values)
+        if getattr(filters, name) not in (None, *values)
     }
-    go(to_file_params(store, FileFilters(**{**asdict(said), **stale})))
+    go(to_file_params(store, FileFilters(**{**asdict(filters), **stale})))
 
 
 def clear(store: str) -> None:
@@ -103,8 +103,8 @@ def last_list(store: str) -> FileParams:
 def to_file_params(store: str, filters: FileFilters = FileFilters()) -> FileParams:
     """Return the parameters of the address for the files of a store. Filters that are not set are left
     out."""
-    said = {name: [value] for name, value in asdict(filters).items() if value}
-    return {"store": [store], **said}
+    params = {name: [value] for name, value in asdict(filters).items() if value}
+    return {"store": [store], **params}
 
 
 def go(params: FileParams) -> None:

@@ -52,14 +52,14 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
                 width=240,
             )
     active = runs_now(viewer, store)
-    found = listing(viewer, store)
+    listed = listing(viewer, store)
     file_filters.restore(
         {
-            "folder": list(found.folders),
-            "state": _offered_states(found),
-            "type": list(found.types),
-            "tag": list(found.tags),
-            "sort": _offered_orders(found),
+            "folder": list(listed.folders),
+            "state": _offered_states(listed),
+            "type": list(listed.types),
+            "tag": list(listed.tags),
+            "sort": _offered_orders(listed),
         }
     )
     file_filters.remember(store)
@@ -67,22 +67,22 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
-    if found.rows.empty:
+    if listed.rows.empty:
         nothing_indexed(viewer)
         show_missing_file(viewer, store)
     else:
-        folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
+        folders, files = st.columns([1, 4], gap="medium") if listed.folders else (None, st.container())
         if folders:
-            folders.html(tree(store, found.folders, len(found.rows), current_filters().folder))
+            folders.html(tree(store, listed.folders, len(listed.rows), current_filters().folder))
         with files:
-            _list(viewer, store, within(found, current_filters().folder), len(found.rows))
+            _list(viewer, store, within(listed, current_filters().folder), len(listed.rows))
 
 
 def _choose_store() -> None:
     clear(st.session_state[STORE_BOX])
 
 
-def _list(viewer: Viewer, store: str, found: FileListing, total: int) -> None:
+def _list(viewer: Viewer, store: str, listed: FileListing, total: int) -> None:
     changed = partial(push, store)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
         st.text_input(
@@ -93,28 +93,28 @@ def _list(viewer: Viewer, store: str, found: FileListing, total: int) -> None:
             on_change=changed,
             label_visibility="collapsed",
         )
-        select("Type", key("type"), _with_chosen("type", found.types), str, changed)
-        select("Tag", key("tag"), _with_chosen("tag", found.tags), lambda tag: f"#{tag}", changed)
+        select("Type", key("type"), _with_chosen("type", listed.types), str, changed)
+        select("Tag", key("tag"), _with_chosen("tag", listed.tags), lambda tag: f"#{tag}", changed)
         st.selectbox(
             "Order",
-            _offered_orders(found),
+            _offered_orders(listed),
             key=key("sort"),
             on_change=changed,
             format_func=lambda name: ORDERS[name][1],
             placeholder="By folder",
             label_visibility="collapsed",
         )
-    if len(found.states) > 1:
+    if len(listed.states) > 1:
         st.pills(
             "State",
-            _offered_states(found),
+            _offered_states(listed),
             key=key("state"),
             on_change=changed,
             label_visibility="collapsed",
-            format_func=lambda state: f"{found.states.get(state, 0):,} {state_in_words(state)}",
+            format_func=lambda state: f"{listed.states.get(state, 0):,} {state_in_words(state)}",
         )
-    rows = chosen_rows(found.rows, current_filters())
-    _count(store, len(rows), total, has_states=len(found.states) > 1)
+    rows = chosen_rows(listed.rows, current_filters())
+    _count(store, len(rows), total, has_states=len(listed.states) > 1)
     show_missing_file(viewer, store)
     if not rows.empty:
         show_table(store, rows)
@@ -127,16 +127,16 @@ def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
     return counts if chosen is None or chosen in counts else {**counts, chosen: 0}
 
 
-def _offered_orders(found: FileListing) -> list[str]:
+def _offered_orders(listed: FileListing) -> list[str]:
     """The orders for which the list has a column. Headings of the table sort, too, but only with a
     mouse."""
-    return [name for name, (column, _) in ORDERS.items() if column in found.rows]
+    return [name for name, (column, _) in ORDERS.items() if column in listed.rows]
 
 
-def _offered_states(found: FileListing) -> list[str]:
+def _offered_states(listed: FileListing) -> list[str]:
     """The states that files have, and the state in the address even if no file has it any more."""
     asked = st.query_params.get("state")
-    return [state for state in STATES if state in found.states or (found.states and state == asked)]
+    return [state for state in STATES if state in listed.states or (listed.states and state == asked)]
 
 
 def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
@@ -159,8 +159,8 @@ def _chosen(viewer: Viewer, store: str) -> None:
     if path and of == store:
         with suppress(NotFound):  # it is gone since
             get = library().files.get if viewer.is_owner else library().documents.get
-            found = get(viewer, store, path)
-            file = found if isinstance(found, Document) else found.document
+            opened = get(viewer, store, path)
+            file = opened if isinstance(opened, Document) else opened.document
     if file is None:
         return
     with st.container(border=True, key="files_chosen_box"):

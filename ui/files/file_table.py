@@ -106,44 +106,44 @@ def _known(
 ) -> FileListing:
     store = generations[0][0]
     if viewer.is_owner:
-        found = library().files.all(viewer, store, compared=False)
+        documents = library().files.all(viewer, store, compared=False)
     else:
-        found = library().documents.all(viewer, store)
+        documents = library().documents.all(viewer, store)
     return FileListing(
-        rows=_rows(found, of_disk=viewer.is_owner),
+        rows=_rows(documents, of_disk=viewer.is_owner),
         states={},
-        types=dict(Counter(document.file_type for document in found if document.file_type).most_common()),
-        tags=tags.counted(document.tags for document in found),
-        folders=_folders(found),
+        types=dict(Counter(document.file_type for document in documents if document.file_type).most_common()),
+        tags=tags.counted(document.tags for document in documents),
+        folders=_folders(documents),
     )
 
 
-def _folders(found: Sequence[Document]) -> dict[str, int]:
-    counts = Counter(document.path.rpartition("/")[0] for document in found)
+def _folders(documents: Sequence[Document]) -> dict[str, int]:
+    counts = Counter(document.path.rpartition("/")[0] for document in documents)
     counts.pop("", None)
     return with_parents(counts)
 
 
-def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
+def _rows(documents: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
     import pandas as pd  # half a second, for which a document's page, where this module is too, must not wait
 
     columns: dict[str, Any] = {
-        "Name": [passages.file_name(document.path) for document in found],
-        "Folder": [in_one_line(document.path.rpartition("/")[0]) for document in found],
-        "Date": [document.date[:10] for document in found],
-        "State": [document.state for document in found],
-        "Reason": [document.reason for document in found],
-        "Title": [_title(document) for document in found],
-        "Type": [document.file_type for document in found],
-        "Passages": [document.chunks for document in found],
-        "Size": [document.size / 1000 for document in found],
-        "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
-        _ID: [document.id for document in found],
-        _PATH: [document.path for document in found],
-        _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
-        _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
+        "Name": [passages.file_name(document.path) for document in documents],
+        "Folder": [in_one_line(document.path.rpartition("/")[0]) for document in documents],
+        "Date": [document.date[:10] for document in documents],
+        "State": [document.state for document in documents],
+        "Reason": [document.reason for document in documents],
+        "Title": [_title(document) for document in documents],
+        "Type": [document.file_type for document in documents],
+        "Passages": [document.chunks for document in documents],
+        "Size": [document.size / 1000 for document in documents],
+        "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in documents],
+        _ID: [document.id for document in documents],
+        _PATH: [document.path for document in documents],
+        _WORDS: [_folded(f"{document.path} {document.title}") for document in documents],
+        _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in documents],
     }
-    return pd.DataFrame({name: each for name, each in columns.items() if of_disk or name not in _OF_DISK})
+    return pd.DataFrame({name: values for name, values in columns.items() if of_disk or name not in _OF_DISK})
 
 
 def _title(document: Document) -> str:
@@ -157,18 +157,18 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def within(found: FileListing, folder: str | None) -> FileListing:
+def within(listed: FileListing, folder: str | None) -> FileListing:
     """Return the files in and below ``folder``, with their counts."""
     if not folder:
-        return found
-    rows = found.rows[found.rows[_PATH].str.startswith(f"{folder}/")]
-    states = Counter(rows["State"]) if found.states else {}
+        return listed
+    rows = listed.rows[listed.rows[_PATH].str.startswith(f"{folder}/")]
+    states = Counter(rows["State"]) if listed.states else {}
     return replace(
-        found,
+        listed,
         rows=rows,
         states={state: states[state] for state in STATES if state in states},
         types=dict(Counter(filter(None, rows["Type"])).most_common()),
-        tags=tags.counted([tag[1:] for tag in each.split()] for each in rows["Tags"]),
+        tags=tags.counted([tag[1:] for tag in written.split()] for written in rows["Tags"]),
     )
 
 
@@ -223,7 +223,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
         st.session_state[CHOSEN] = (store, paths[rows[0]]) if rows else ("", "")
 
     first = rows.head(_MOST_LISTED).to_dict("records")
-    listed = [(each[_PATH], each["Date"], each["Title"], each.get("State", "")) for each in first]
+    listed = [(row[_PATH], row["Date"], row["Title"], row.get("State", "")) for row in first]
     with st.container(key="files_list"):
         st.html(passages.listed_files(store, listed, len(rows)))
     if "State" in shown:

@@ -24,7 +24,9 @@ def draw(
     which `from_script` returns."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
-        manifest = ComponentManifest(PROJECT, "1", [ComponentConfig(each, "assets") for each in _NAMES])
+        manifest = ComponentManifest(
+            PROJECT, "1", [ComponentConfig(component_name, "assets") for component_name in _NAMES]
+        )
         manager.register_from_manifest(manifest, Path(__file__).parents[1])
     component = st.components.v2.component(f"{PROJECT}.{name}", js=f"{name}.js", isolate_styles=False)
     callbacks: dict[str, Any] = {"on_asked_change": on_asked} if on_asked else {}
@@ -33,5 +35,5 @@ def draw(
 
 def from_script(key: str) -> dict[str, Any]:
     """Return the last request of the component's script; empty if there was none."""
-    said: Any = st.session_state[key].get("asked") if key in st.session_state else None
-    return said if isinstance(said, dict) else {}
+    request: Any = st.session_state[key].get("asked") if key in st.session_state else None
+    return request if isinstance(request, dict) else {}

@@ -111,8 +111,8 @@ def store_infos(viewer: Viewer) -> list[StoreInfo]:
 def _store_infos(
     settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]
 ) -> list[StoreInfo]:
-    found, _ = _library(settings).stores.infos(viewer, [name for name, _ in generations])
-    return list(found)
+    infos, _ = _library(settings).stores.infos(viewer, [name for name, _ in generations])
+    return list(infos)
 
 
 def meaning_is_loading(viewer: Viewer) -> bool:

@@ -29,19 +29,21 @@ def at_the_end(act: Callable[[], None]) -> Iterator[None]:
     thread.start()
     hooked: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():  # Python hands signals to it alone
-        hooked = {each: signal.getsignal(each) for each in SIGNALS if callable(signal.getsignal(each))}
+        hooked = {
+            number: signal.getsignal(number) for number in SIGNALS if callable(signal.getsignal(number))
+        }
 
     def hear(received: int, frame: FrameType | None) -> None:
         told.set()
         hooked[signal.Signals(received)](received, frame)
 
-    for each in hooked:
-        signal.signal(each, hear)
+    for number in hooked:
+        signal.signal(number, hear)
     try:
         yield
     finally:
-        for each, before in hooked.items():
-            signal.signal(each, before)
+        for number, before in hooked.items():
+            signal.signal(number, before)
         over.set()
         told.set()
         thread.join()

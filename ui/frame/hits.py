@@ -80,15 +80,15 @@ def paragraphs(*texts: str, status: bool = False) -> str:
     """Return HTML for lines of plain text in a quiet colour. With ``status`` a screen reader announces
     changes."""
     role = ' role="status"' if status else ""
-    said = "".join(f'<p class="cp-quiet">{html.escape(text)}</p>' for text in texts if text)
-    return f'<div class="cp"{role}>{said}</div>'
+    body = "".join(f'<p class="cp-quiet">{html.escape(text)}</p>' for text in texts if text)
+    return f'<div class="cp"{role}>{body}</div>'
 
 
 def plain_sentences(*texts: str, status: bool = False) -> str:
     """Return HTML for lines of plain text; text between backticks is shown as code."""
     role = ' role="status"' if status else ""
-    said = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
-    return f'<div class="cp"{role}>{said}</div>'
+    body = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
+    return f'<div class="cp"{role}>{body}</div>'
 
 
 def name(text: str) -> str:
@@ -100,8 +100,8 @@ def name(text: str) -> str:
 def arrival(text: str, number: int) -> str:
     """Return an element that the browser scrolls to once for each ``number``, with ``text`` for screen
     readers."""
-    said = f'<span class="cp-hidden">{html.escape(text)}</span>'
-    return f'<div class="cp-arrive" id="arrival-{number}" role="status">{said}</div>'
+    body = f'<span class="cp-hidden">{html.escape(text)}</span>'
+    return f'<div class="cp-arrive" id="arrival-{number}" role="status">{body}</div>'
 
 
 def scrolled_to_top(number: int) -> str:

@@ -117,7 +117,7 @@ def to_params(request: SearchState, usual: SearchState = NOTHING_ASKED) -> Param
         value = getattr(request, name)
         if value != getattr(expected, name):
             values = value if isinstance(value, tuple) else (value,)
-            params[name] = [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
+            params[name] = [f"{one:g}" if isinstance(one, float) else str(one) for one in values]
     return params
 
 
@@ -182,8 +182,8 @@ def in_address(names: Collection[str] = PARAMETER_NAMES) -> Params:
     """Return the parameters called ``names``. On a document's page they are those of the search that led
     there."""
     led = st.query_params.get("search")
-    found = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
-    return {name: values for name, values in found.items() if name in names and values}
+    params = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
+    return {name: values for name, values in params.items() if name in names and values}
 
 
 def searched(written: str) -> Params:

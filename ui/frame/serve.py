@@ -152,7 +152,7 @@ def _refuse_busy(address: str, port: int) -> None:
         try:
             probe.bind((address, port))
         except OSError as error:
-            said, step = {
+            problem, step = {
                 errno.EADDRINUSE: (
                     "is already in use",
                     f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port"
@@ -160,7 +160,7 @@ def _refuse_busy(address: str, port: int) -> None:
                 ),
                 errno.EACCES: ("is reserved for the system", "Choose one above 1023, such as 8501."),
             }.get(error.errno or 0, (f"cannot be used: {error.strerror}", "Choose another --port."))
-            raise RagError(f"Port {port} {said}.", step) from error
+            raise RagError(f"Port {port} {problem}.", step) from error
 
 
 def _allow_connections() -> None:

@@ -47,21 +47,22 @@ def look_for_others(viewer: Viewer, key: str) -> None:
     most."""
     if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
-            found = library().models.connections(viewer)
+            connections = library().models.connections(viewer)
         st.session_state[f"{key}_looked"] = True
-        offer_embedders(found)
+        offer_embedders(connections)
     if st.session_state.get(f"{key}_looked"):
         others = [name for name in st.session_state.get(_FOUND, []) if name not in _IN_WORDS]
-        said = f"Found: {', '.join(others)}." if others else "No other model was found."
+        sentence = f"Found: {', '.join(others)}." if others else "No other model was found."
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(hits.paragraphs(said, status=True), width="content")
+            st.html(hits.paragraphs(sentence, status=True), width="content")
             if not others:
                 st.page_link(SETTINGS_PAGE, label="Connections", icon=":material/settings:")
 
 
-def offer_embedders(found: Sequence[Connection]) -> None:
+def offer_embedders(connections: Sequence[Connection]) -> None:
     """Add the embedders of these connections to those offered. If some are new, the page is drawn again."""
-    names, before = [name for each in found for name in each.embedders], st.session_state.get(_FOUND, [])
+    names = [name for connection in connections for name in connection.embedders]
+    before = st.session_state.get(_FOUND, [])
     if not {*names} <= {*before, *_IN_WORDS}:
         st.session_state[_FOUND] = names
         st.rerun()

@@ -65,17 +65,17 @@ _OFFERED_S: Final = 60
 
 def offer_folders(viewer: Viewer) -> None:
     """Draw a button for each folder worth indexing. It fills the box."""
-    found = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
+    offered = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
     with st.container(horizontal=True, gap="small", key="index_offered"):
-        for number, each in enumerate(found):
-            icon, kind = _KINDS[each.kind]
+        for number, folder in enumerate(offered):
+            icon, kind = _KINDS[folder.kind]
             st.button(
-                f"**{label(path_text(each.path.relative_to(each.path.parent)))}** {kind}",
+                f"**{label(path_text(folder.path.relative_to(folder.path.parent)))}** {kind}",
                 key=f"index_offered_{number}",
                 icon=icon,
                 on_click=_take,
-                args=(each.path,),
-                help=label(path_text(each.path)),
+                args=(folder.path,),
+                help=label(path_text(folder.path)),
             )
 
 
@@ -151,13 +151,13 @@ def _roots() -> list[Path]:
 def open_picker() -> None:
     """Callback: open the folder picker on the Index page, at the typed folder if there is one."""
     roots = _roots()
-    at = roots[0]
+    place = roots[0]
     with suppress(InvalidInput):
         typed = _folder(st.session_state.get(FOLDER_BOX, ""))
         if typed:
             list_folders(typed, roots)  # raises for one that cannot be opened
-            at = contained(typed, roots)
-    st.session_state[PICKER] = at
+            place = contained(typed, roots)
+    st.session_state[PICKER] = place
 
 
 def _use(path: Path) -> None:
@@ -169,35 +169,39 @@ def _use(path: Path) -> None:
 def _picker() -> None:
     if PICKER not in st.session_state:
         st.rerun()
-    at: Path | None = st.session_state[PICKER]
+    place: Path | None = st.session_state[PICKER]
     roots = _roots()
-    root = next((each for each in roots if at and at.is_relative_to(each)), None)
+    root = next((candidate for candidate in roots if place and place.is_relative_to(candidate)), None)
     folders: Sequence[Path] = roots
-    if at is not None:
-        way = [*reversed([each for each in at.parents if root and each.is_relative_to(root)]), at]
+    if place is not None:
+        way = [*reversed([parent for parent in place.parents if root and parent.is_relative_to(root)]), place]
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             if len(roots) > 1:
                 _go_button("All folders", "all", None, "")
             for crumb in way:
                 name = _name(crumb, roots)
                 icon = ":material/chevron_right:" if crumb != way[0] or len(roots) > 1 else ""
-                _go_button(f"**{name}**" if crumb == at else name, "crumb", crumb, icon)
+                _go_button(f"**{name}**" if crumb == place else name, "crumb", crumb, icon)
         try:
-            folders = list_folders(at, roots)
+            folders = list_folders(place, roots)
         except InvalidInput as error:
             show_error(error)
             folders = ()
-    _folder_list(at, folders)
-    if at is not None:
+    _folder_list(place, folders)
+    if place is not None:
         st.button(
-            f"Use this folder: **{_name(at, roots)}**",
-            key=_key("use", at),
+            f"Use this folder: **{_name(place, roots)}**",
+            key=_key("use", place),
             type="primary",
             on_click=_use,
-            args=(at,),
+            args=(place,),
         )
-    first = (f"{_key('narrow', at)} input", f"{_key('list', at)} button", f"{_key('use', at)} button")
-    components.draw("focus", _key("focus", at), ", ".join(f".st-key-{each}" for each in first))
+    first = (
+        f"{_key('narrow', place)} input",
+        f"{_key('list', place)} button",
+        f"{_key('use', place)} button",
+    )
+    components.draw("focus", _key("focus", place), ", ".join(f".st-key-{element}" for element in first))
 
 
 def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
@@ -211,25 +215,26 @@ def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
     )
 
 
-def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
+def _folder_list(place: Path | None, folders: Sequence[Path]) -> None:
     wanted = ""
     if len(folders) > _MANY:
         wanted = st.text_input(
             "Narrow the list",
-            key=_key("narrow", at),
+            key=_key("narrow", place),
             placeholder="Part of a name",
             live=True,
             autocomplete="off",
         )
-    found = [f for f in folders if wanted.casefold() in path_text(Path(f.name)).casefold()]
-    with st.container(height=320, border=True, gap="xxsmall", key=_key("list", at)):  # each begins at its top
-        for folder in found[:_MOST]:
-            name = label(path_text(folder if at is None else Path(folder.name)))
+    matching = [f for f in folders if wanted.casefold() in path_text(Path(f.name)).casefold()]
+    # A key for each place: its list begins at its top.
+    with st.container(height=320, border=True, gap="xxsmall", key=_key("list", place)):
+        for folder in matching[:_MOST]:
+            name = label(path_text(folder if place is None else Path(folder.name)))
             _go_button(name, "open", folder, ":material/folder:")
-        if not found:
+        if not matching:
             st.caption("No folder inside.")
-        elif len(found) > _MOST:
-            st.caption(f"{len(found) - _MOST:,} more: narrow the list.")
+        elif len(matching) > _MOST:
+            st.caption(f"{len(matching) - _MOST:,} more: narrow the list.")
 
 
 def _name(crumb: Path, roots: Sequence[Path]) -> str:

@@ -64,9 +64,9 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     if source.root != os.path.realpath(choice.root):
         st.info(label(covered_by(path_text(choice.root), source)))
         return
-    if source.id and not any(each.id == source.id and each.removed for each in info.sources):
+    if source.id and not any(known.id == source.id and known.removed for known in info.sources):
         st.caption("This folder is in the store already. These patterns are added to its own.")
-    if shared := shared_files(source.root, [each.root for each in info.sources if not each.removed]):
+    if shared := shared_files(source.root, [known.root for known in info.sources if not known.removed]):
         st.info(label(shared))
     if source.id:
         offer_dry_run(viewer, info, source)
@@ -167,10 +167,10 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
         )
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
-        found = _preview(os.fsencode(root), *patterns)
-        _show_preview(found, root, patterns)
-        if said := library().sources.said_of_pictures(viewer, found.by_suffix):
-            st.caption(label(said))
+        counted = _preview(os.fsencode(root), *patterns)
+        _show_preview(counted, root, patterns)
+        if sentence := library().sources.said_of_pictures(viewer, counted.by_suffix):
+            st.caption(label(sentence))
         if idle := _idle(viewer, os.fsencode(root), patterns[1]):
             show_warning(*idle)
     return choice_in_boxes(root, chooser)
@@ -206,10 +206,10 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
     """Return the files of ``root`` that the boxes choose now, None for none. Raises as ``choose_files``."""
     include, exclude = patterns_in_boxes(chooser)
-    found = _preview(os.fsencode(root), include, exclude)
-    if not found.count:
+    counted = _preview(os.fsencode(root), include, exclude)
+    if not counted.count:
         return None
-    return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, found))
+    return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, counted))
 
 
 def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -232,17 +232,17 @@ def _idle(viewer: Viewer, root: bytes, exclude: tuple[str, ...]) -> list[str]:
     return library().sources.idle_excludes(viewer, os.fsdecode(root), exclude)
 
 
-def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> None:
-    if not found.count:
-        why = "" if found.truncated else f" {no_match(root, *patterns).suggestion}"
+def _show_preview(counted: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> None:
+    if not counted.count:
+        why = "" if counted.truncated else f" {no_match(root, *patterns).suggestion}"
         show_warning(f"No file in this folder matches these patterns.{why}")
         return
-    least = "At least " if found.truncated else ""
-    st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
-    if unread := {suffix: n for suffix, n in found.by_suffix.items() if hardly_text(f"a{suffix}")}:
+    least = "At least " if counted.truncated else ""
+    st.markdown(f"**{least}{plural(counted.count, 'file')}** · {size(counted.total_bytes)}")
+    if unread := {suffix: n for suffix, n in counted.by_suffix.items() if hardly_text(f"a{suffix}")}:
         st.caption(label(skips(unread)))
-    rest = found.count - len(found.samples)
-    names = [*found.samples, f"… and {rest:,} more"] if rest else found.samples
+    rest = counted.count - len(counted.samples)
+    names = [*counted.samples, f"… and {rest:,} more"] if rest else counted.samples
     height: int | Literal["content"] = 240 if len(names) > _FEW else "content"
     with st.expander("Which files", type="compact"), st.container(height=height, border=False):
         st.text("\n".join(names))

@@ -108,7 +108,7 @@ def _show_ended(
         elif job.message:
             st.caption(label(job.message))
     if asked:
-        waiting = dict.fromkeys(folder for each in asked for folder in each.folders or ("all folders",))
+        waiting = dict.fromkeys(folder for request in asked for folder in request.folders or ("all folders",))
         st.markdown(f"Waiting: {label(', '.join(waiting))}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if asked or unfinished:

@@ -36,7 +36,7 @@ def show_model_notice(embedder: str) -> None:
     if not is_model_missing(embedder):
         return
     model, model_dir = BUILT_IN[embedder], library().settings.model_dir
-    polling = any(each.running for each in work.known(*_key(model, model_dir)).values())
+    polling = any(begun.running for begun in work.known(*_key(model, model_dir)).values())
     with st.container(border=True):
         st.fragment(_notice, run_every=_POLL_S if polling else None)(model, model_dir, polling=polling)
 

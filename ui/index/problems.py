@@ -32,7 +32,7 @@ def show_problems(viewer: Viewer, info: StoreInfo) -> None:
         skipped = [problem for problem in problems if problem.kind == "skipped"]
         _show_each(viewer, info.name, again, "index_retry")
         if skipped:
-            with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
+            with st.expander(f"{plural(sum(group.count for group in skipped), 'file')} skipped, by reason"):
                 _show_each(viewer, info.name, skipped, "index_skipped")
 
 

@@ -57,13 +57,13 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
                 help="Reads every file again. Unchanged passages keep their vectors.",
             )
     asked = library().jobs.requests(viewer, info.name) if active else ()
-    named = {root for each in asked for root in each.folders or ()}
-    every = any(each.folders is None for each in asked)
-    for found in _sources(load(), viewer, info.name, info.generation):
+    named = {root for request in asked for root in request.folders or ()}
+    every = any(request.folders is None for request in asked)
+    for folder in _sources(load(), viewer, info.name, info.generation):
         with st.container(border=True, gap="xsmall"):
-            is_asked_for = found.source.root in named or (every and not found.source.paused)
+            is_asked_for = folder.source.root in named or (every and not folder.source.paused)
             busy = (_EMBEDDED if read else _READ) if is_asked_for else ""
-            _show(viewer, info, found, busy=busy, active=active)
+            _show(viewer, info, folder, busy=busy, active=active)
 
 
 # Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
@@ -77,20 +77,20 @@ def _sources(
     return library().sources.all(viewer, store)
 
 
-def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, active: bool) -> None:
-    source = found.source
+def _show(viewer: Viewer, info: StoreInfo, folder: SourceInfo, *, busy: str, active: bool) -> None:
+    source = folder.source
     path = display(os.fsencode(source.root))
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         name = display(os.fsencode(os.path.basename(source.root))) or path  # noqa: PTH119 (may be no path)
         st.markdown(f":material/folder: **{label(name)}**", width="content")
         if source.removed:
             st.badge("Being removed", icon=":material/delete:", color="orange")
-        if found.missing and not source.removed:
+        if folder.missing and not source.removed:
             st.badge("Not on the disk", icon=":material/folder_off:", color="red")
         if not source.removed:
             st.space("stretch")
             _keep_up_to_date(viewer, info.name, source)
-    st.caption(f"{label(path)} · {label(taken(source))}  \n{_counts(found, busy)}")
+    st.caption(f"{label(path)} · {label(taken(source))}  \n{_counts(folder, busy)}")
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
             _edit(viewer, info, source)
@@ -115,15 +115,15 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
             _actions(viewer, info.name, source, active=active)
 
 
-def _counts(found: SourceInfo, busy: str) -> str:
+def _counts(folder: SourceInfo, busy: str) -> str:
     """Return the number of files in each state. While files are read, the numbers are those from the
     beginning."""
-    parts = [plural(found.indexed, "file"), *left_out(found.failed, found.skipped)]
-    if not (found.indexed or found.failed or found.skipped):
+    parts = [plural(folder.indexed, "file"), *left_out(folder.failed, folder.skipped)]
+    if not (folder.indexed or folder.failed or folder.skipped):
         parts = ["not counted yet" if busy == _READ else "no file read yet"]
     if busy:
         parts.insert(0, busy)
-    if found.missing and not found.source.removed:
+    if folder.missing and not folder.source.removed:
         parts.append("mount its disk, or remove the folder; until then its files are found as they were")
     return " · ".join(parts)
 

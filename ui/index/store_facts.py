@@ -64,16 +64,16 @@ def sheet(info: StoreInfo) -> str:
     return f'<div class="cp"><dl>{rows}</dl></div>'
 
 
-def health_html(found: Health) -> str:
+def health_html(health: Health) -> str:
     """Return HTML with the results of a store's checks, faults first."""
-    how = f"{plural(len(found.checks), 'check')} on {moment(found.checked_at)}"
-    findings = sorted(found.findings, key=lambda each: each.severity)  # a fault before a note
-    faults = [each for each in findings if each.severity == "fault"]
-    said = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
-    said = said if findings else f"Sound: {how} found nothing wrong."
+    how = f"{plural(len(health.checks), 'check')} on {moment(health.checked_at)}"
+    findings = sorted(health.findings, key=lambda finding: finding.severity)  # a fault before a note
+    faults = [finding for finding in findings if finding.severity == "fault"]
+    verdict = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
+    verdict = verdict if findings else f"Sound: {how} found nothing wrong."
     rows = ""
-    for each in findings:
-        examples = html.escape("; ".join(map(in_one_line, each.examples)))
-        more = "; …" if each.count > len(each.examples) > 0 else ""
-        rows += f'<li>{html.escape(each.sentence)}<p class="cp-quiet">{examples}{more}</p></li>'
-    return f'<div class="cp" role="status"><p>{said}</p><ul class="cp-folders">{rows}</ul></div>'
+    for finding in findings:
+        examples = html.escape("; ".join(map(in_one_line, finding.examples)))
+        more = "; …" if finding.count > len(finding.examples) > 0 else ""
+        rows += f'<li>{html.escape(finding.sentence)}<p class="cp-quiet">{examples}{more}</p></li>'
+    return f'<div class="cp" role="status"><p>{verdict}</p><ul class="cp-folders">{rows}</ul></div>'

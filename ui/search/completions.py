@@ -92,12 +92,12 @@ def _days(half: Typed, years: Mapping[str, int], today: date) -> list[Completion
     values = [value for value in (*_NEAR, *named, *months) if value.startswith(begun)]
     if dots:
         values = [value for value in values if " " not in value and _follows(value, first, today)]
-    found = []
+    offered = []
     for value in values[:_MOST]:
         days = span(value, today)
         beside = f"{years[value]:,}" if value in years else _said(days[0], days[1]) if days else ""
-        found.append(Completion(value, beside, f"{half.before}{first}{dots}{_written(value)} "))
-    return found
+        offered.append(Completion(value, beside, f"{half.before}{first}{dots}{_written(value)} "))
+    return offered
 
 
 def _follows(value: str, first: str, today: date) -> bool:

@@ -60,9 +60,9 @@ def chips(
     tags = _values("tag", "Tag", shown["tag"], request.tag, lambda tag: f"#{tag}")
     name = partial(_folder_name, top=offered.top)
     folders = _as_tree(_values("path", "Folder", shown["folder"], request.path, name))
-    found = [_stores(offered.stores, request.store, shown["store"])] if len(offered.stores) > 1 else []
-    found += [chip for chip in (types, tags, folders) if chip.options or all_of[chip.name.lower()]]
-    return (*found, _days(request, today))
+    shown_chips = [_stores(offered.stores, request.store, shown["store"])] if len(offered.stores) > 1 else []
+    shown_chips += [chip for chip in (types, tags, folders) if chip.options or all_of[chip.name.lower()]]
+    return (*shown_chips, _days(request, today))
 
 
 def _numbers(counts: Mapping[str, int], *, is_least: bool) -> dict[str, str]:
@@ -90,8 +90,8 @@ def _values(
 
     values = list(counts)[:_MOST]
     values = [chosen, *values] if chosen and chosen not in values else values
-    at = (values.index(chosen),) if chosen else ()
-    return Chip(name, tuple(map(way, values)), at, shown(chosen) if chosen else "", {field: []})
+    positions = (values.index(chosen),) if chosen else ()
+    return Chip(name, tuple(map(way, values)), positions, shown(chosen) if chosen else "", {field: []})
 
 
 def _as_tree(chip: Chip) -> Chip:
@@ -111,11 +111,11 @@ def _folder_name(path: str, top: str) -> str:
 
 def _stores(names: Sequence[str], chosen: Sequence[str], counts: Mapping[str, str]) -> Chip:
     def way(name: str) -> Way:
-        others = [each for each in names if (each in chosen) != (each == name)]
+        others = [store for store in names if (store in chosen) != (store == name)]
         return Way(name, counts.get(name, ""), params={"store": others})
 
-    at = tuple(number for number, name in enumerate(names) if name in chosen)
-    return Chip("All stores", tuple(map(way, names)), at, ", ".join(chosen), {"store": []})
+    positions = tuple(number for number, name in enumerate(names) if name in chosen)
+    return Chip("All stores", tuple(map(way, names)), positions, ", ".join(chosen), {"store": []})
 
 
 _SPANS: Final = (("Today", 0), ("Last 7 days", 6), ("Last 30 days", 29), ("Last 12 months", 365))
@@ -123,15 +123,15 @@ _SPANS: Final = (("Today", 0), ("Last 7 days", 6), ("Last 30 days", 29), ("Last 
 
 def _days(request: SearchState, today: date) -> Chip:
     begins = [today - timedelta(days) for _, days in _SPANS]
-    at = tuple(n for n, day in enumerate(begins) if (request.after, request.before) == (day, None))
+    positions = tuple(n for n, day in enumerate(begins) if (request.after, request.before) == (day, None))
     options = tuple(
-        Way(name, params={"after": [] if n in at else [str(day)], "before": []})
+        Way(name, params={"after": [] if n in positions else [str(day)], "before": []})
         for n, ((name, _), day) in enumerate(zip(_SPANS, begins, strict=True))
     )
     since = f"From {request.after}" if request.after else ""
     until = f"Before {request.before}" if request.before else ""
-    shown = _SPANS[at[0]][0] if at else " · ".join(filter(None, (since, until)))
-    return Chip("Date", options, at, shown, {"after": [], "before": []}, ("after", "before"))
+    shown = _SPANS[positions[0]][0] if positions else " · ".join(filter(None, (since, until)))
+    return Chip("Date", options, positions, shown, {"after": [], "before": []}, ("after", "before"))
 
 
 def minimum(
@@ -211,14 +211,14 @@ def chosen_kinds(request: SearchState) -> list[str]:
     return [kind for kind, value in kinds.items() if value]
 
 
-def property_chips(request: SearchState, found: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
+def property_chips(request: SearchState, counted: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
     """Return a filter for each property that results have or that is chosen, with its values and their
     numbers. For properties in ``least`` the numbers are lower bounds."""
     chosen = chosen_properties(request)
-    names = [*chosen, *(name for name in found if name not in chosen)]
+    names = [*chosen, *(name for name in counted if name not in chosen)]
     shown: list[Chip] = []
     for name in names[:_MOST_CHIPS]:
-        values = found.get(name, {})
+        values = counted.get(name, {})
         numbers = _numbers(values, is_least=name in least)
         shown.append(_property(request, name, numbers, chosen.get(name, [])))
     return tuple(shown)
@@ -229,31 +229,31 @@ def _property(request: SearchState, name: str, counts: Mapping[str, str], chosen
     values = [*counts, *(value for value in chosen if value not in counts)]
 
     def way(value: str) -> Way:
-        kept = [f"{name}:={each}" for each in values if (each in chosen) != (each == value)]
+        kept = [f"{name}:={other}" for other in values if (other in chosen) != (other == value)]
         return Way(value, counts.get(value, ""), params={"has": [*others, *kept]})
 
-    at = tuple(number for number, value in enumerate(values) if value in chosen)
+    positions = tuple(number for number, value in enumerate(values) if value in chosen)
     shown = f"{name}: {', '.join(chosen)}" if chosen else ""
-    return Chip(name, tuple(map(way, values)), at, shown, {"has": others})
+    return Chip(name, tuple(map(way, values)), positions, shown, {"has": others})
 
 
 def how_to_search(request: SearchState) -> Chip:
     """Return the choice of the search mode and of the number of notes on a page."""
     modes = tuple(Way(name, params={"mode": [mode]}) for mode, name in MODES.items())
     counts = tuple(Way(f"{count} on a page", params={"k": [str(count)]}) for count in _COUNTS)
-    at = [tuple(MODES).index(request.mode)]
-    at += [len(MODES) + _COUNTS.index(request.k)] if request.k in _COUNTS else []
+    positions = [tuple(MODES).index(request.mode)]
+    positions += [len(MODES) + _COUNTS.index(request.k)] if request.k in _COUNTS else []
     shown = "" if request.mode == NOTHING_ASKED.mode else MODES[request.mode]
-    return Chip("More", (*modes, *counts), tuple(at), shown, {"mode": []})
+    return Chip("More", (*modes, *counts), tuple(positions), shown, {"mode": []})
 
 
 def how_many(request: SearchState, usual: int) -> Chip:
     """Return the choice of how many passages an answer is made from; ``usual`` is the number in the
     settings."""
     options = tuple(Way(plural(count, "passage"), params={"k": [str(count)]}) for count in _ANSWERED_FROM)
-    at = tuple(n for n, count in enumerate(_ANSWERED_FROM) if count == request.k)
+    positions = tuple(n for n, count in enumerate(_ANSWERED_FROM) if count == request.k)
     shown = "" if request.k == usual else plural(request.k, "passage")
-    return Chip("Passages", options, at, shown, {"k": []})
+    return Chip("Passages", options, positions, shown, {"k": []})
 
 
 _COUNTS: Final = (10, 20, 50)

@@ -50,8 +50,8 @@ def wait_for_words(viewer: Viewer, stores: Sequence[str]) -> None:
 
 
 def _progress(viewer: Viewer, stores: Sequence[str]) -> None:
-    found = sum(info.file_count for info in store_infos(viewer))
-    if found or not any(is_active(viewer, name) for name in stores):
+    files = sum(info.file_count for info in store_infos(viewer))
+    if files or not any(is_active(viewer, name) for name in stores):
         st.rerun()
     for name in stores:
         job = newest_job(viewer, name)

@@ -283,11 +283,11 @@ def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tup
     if not hit.more:
         return ()
     query = answer.query
-    found = library().searching.others(viewer, query.raw, hit, mode=answer.mode, filters=query.filters)
+    others = library().searching.others(viewer, query.raw, hit, mode=answer.mode, filters=query.filters)
     shown = [hit]
-    for each in found[:_MOST_OTHERS]:
-        shown.append(_without_repeats(each, shown))
-    return tuple(_passage(viewer, each, search) for each in shown[1:])
+    for other in others[:_MOST_OTHERS]:
+        shown.append(_without_repeats(other, shown))
+    return tuple(_passage(viewer, other, search) for other in shown[1:])
 
 
 def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
@@ -418,8 +418,8 @@ def _beginning(shown: SearchView, viewer: Viewer, names: Sequence[str], types: C
     start = {
         "Saved": saved_searches.ways(viewer),
         "Searched": [Way(text, params={"q": [text]}) for text in known.searches],
-        "Opened": [_way_to(each, with_store=len(names) > 1) for each in known.opened],
-        "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],
+        "Opened": [_way_to(document, with_store=len(names) > 1) for document in known.opened],
+        "Changed": [_way_to(document, with_store=len(names) > 1) for document in known.changed],
     }
     ways = tuple((name, tuple(some)) for name, some in start.items() if some)
     return replace(_with_state(shown, viewer, names, documents_in_words(count, types)), start=ways)
@@ -446,14 +446,16 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
     return Way(title, crumb, link(document_parameters(note.store, note.path)), hint=note.path)
 
 
-def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], said: str) -> SearchView:
-    """Return ``shown`` with the status ``said``; the owner also sees how up to date the stores are."""
+def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], sentence: str) -> SearchView:
+    """Return ``shown`` with the status ``sentence``; the owner also sees how up to date the stores are."""
     if not viewer.is_owner:
-        return replace(shown, status=said)
+        return replace(shown, status=sentence)
     has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
     listed = link({"store": has[0]}, INDEX_PAGE) if len(has) == 1 else link({}, STORES_PAGE)
     status, unread = behind(viewer, stores)
-    return replace(shown, status=f"{said} · {status}", unread=Way(unread, href=listed) if unread else None)
+    return replace(
+        shown, status=f"{sentence} · {status}", unread=Way(unread, href=listed) if unread else None
+    )
 
 
 def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:

@@ -39,8 +39,8 @@ _TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "p
 
 def ways(viewer: Viewer) -> list[Way]:
     """Return a link to each saved search, with its number of new documents."""
-    found = library().saved.searches(viewer) if viewer.is_owner else []
-    return [_way(saved, usual()) for saved in found]
+    searches = library().saved.searches(viewer) if viewer.is_owner else []
+    return [_way(saved, usual()) for saved in searches]
 
 
 def _way(saved: SavedSearch, default: SearchState) -> Way:
@@ -50,11 +50,11 @@ def _way(saved: SavedSearch, default: SearchState) -> Way:
 
 def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
     """Return a saved search as a request of the page. Filters without a chip are written into its text."""
-    found = saved.filters
+    filters = saved.filters
     chips: dict[str, str] = {}
     words = [saved.text]
     for field, name in (_SINGLE | _TYPED).items():
-        values: Sequence[str] = getattr(found, field)
+        values: Sequence[str] = getattr(filters, field)
         if field in _SINGLE and len(values) == 1:
             chips[name] = values[0] or TOP_FOLDER
         else:
@@ -64,9 +64,9 @@ def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
         q=" ".join(filter(None, words)),
         store=saved.stores,
         sort=saved.sort,
-        has=found.properties,
-        after=date.fromisoformat(found.after) if found.after else None,
-        before=date.fromisoformat(found.before) if found.before else None,
+        has=filters.properties,
+        after=date.fromisoformat(filters.after) if filters.after else None,
+        before=date.fromisoformat(filters.before) if filters.before else None,
         min=default.min if saved.min_score is None else saved.min_score,
         mode=saved.mode or default.mode,
         k=default.k,
@@ -114,5 +114,5 @@ def is_last(params: Params) -> bool:
 
 def error() -> RagError | None:
     """Return the error of the last `take_action`, None if there was none. It is returned once."""
-    found: RagError | None = st.session_state.pop(f"{SAVED_PLACE}_error", None)
-    return found
+    problem: RagError | None = st.session_state.pop(f"{SAVED_PLACE}_error", None)
+    return problem

@@ -134,8 +134,8 @@ def show_box(shown: SearchView, on_asked: Callable[[], None]) -> None:
 def box_state() -> tuple[str, str, str]:
     """Return the text in the box, the search that should be in the address, and the key of the card whose
     other passages should be shown."""
-    said = components.from_script(KEY)
-    values = [said.get(name) for name in ("text", "search", "here")]
+    request = components.from_script(KEY)
+    values = [request.get(name) for name in ("text", "search", "here")]
     text, search, here = (value if isinstance(value, str) else "" for value in values)
     return text, search, here
 
@@ -160,10 +160,10 @@ def forgets() -> bool:
 def act() -> tuple[str, str, str]:
     """Return the action that the person wants for a saved search (``save``, ``open``, ``rename``,
     ``remove``), its name, and its new name. All three are '' if nothing is wanted."""
-    said = components.from_script(KEY).get("act")
-    if not isinstance(said, dict):
+    request = components.from_script(KEY).get("act")
+    if not isinstance(request, dict):
         return "", "", ""
-    kind, name, new_name = (said.get(part, "") for part in ("kind", "name", "new_name"))
+    kind, name, new_name = (request.get(part, "") for part in ("kind", "name", "new_name"))
     texts = kind, name, new_name
     return texts if all(isinstance(text, str) for text in texts) else ("", "", "")
 

@@ -36,10 +36,12 @@ def show_connections(viewer: Viewer) -> list[Connection]:
     with st.spinner("Checking …"):
         downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
         ask_all = bool(st.session_state.get(_ASK_ALL))
-        found, at = _look(load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all)
+        connections, looked_at = _look(
+            load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all
+        )
     with head:
         st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_look.clear)
-        if any(each.unasked for each in found):
+        if any(connection.unasked for connection in connections):
             st.button(
                 "Ask Amazon",
                 key="settings_ask_amazon",
@@ -48,34 +50,40 @@ def show_connections(viewer: Viewer) -> list[Connection]:
                 args=({_ASK_ALL: True},),
                 help="Amazon S3 Vectors is asked for one bucket with the credentials of this computer.",
             )
-        st.html(hits.paragraphs(f"Checked at {at:%H:%M:%S}.", status=True))
-    unused = [each for each in found if each.state == "not set up" and not each.is_missed]
-    for each in found:
-        if each not in unused:
-            _show(each)
+        st.html(hits.paragraphs(f"Checked at {looked_at:%H:%M:%S}.", status=True))
+    unused = [
+        connection
+        for connection in connections
+        if connection.state == "not set up" and not connection.is_missed
+    ]
+    for connection in connections:
+        if connection not in unused:
+            _show(connection)
     _show_unused(unused)
-    return found
+    return connections
 
 
-def _show(each: Connection) -> None:
-    name, icon, colour = _BADGES[each.state]
-    with st.container(gap="xxsmall", key=f"settings_row_{each.key}"):
+def _show(connection: Connection) -> None:
+    name, icon, colour = _BADGES[connection.state]
+    with st.container(gap="xxsmall", key=f"settings_row_{connection.key}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{hits.label(each.name)}**", width="content")
-            st.badge(name, icon=icon, color="red" if each.is_missed else colour)
-        used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
-        st.html(hits.plain_sentences(f"{_said(each)} Text {each.goes}.{used}"))
+            st.markdown(f"**{hits.label(connection.name)}**", width="content")
+            st.badge(name, icon=icon, color="red" if connection.is_missed else colour)
+        used = f" Used by {', '.join(connection.used_by)}." if connection.used_by else ""
+        st.html(hits.plain_sentences(f"{_said(connection)} Text {connection.goes}.{used}"))
 
 
 def _show_unused(unused: Sequence[Connection]) -> None:
     if unused:
-        names = ", ".join(each.name for each in unused)
+        names = ", ".join(connection.name for connection in unused)
         with st.expander(f"Not set up: {hits.label(names)}", type="compact", key="settings_unused"):
-            st.html(hits.plain_sentences(*(f"{each.name}: {_said(each)}" for each in unused)))
+            st.html(
+                hits.plain_sentences(*(f"{connection.name}: {_said(connection)}" for connection in unused))
+            )
 
 
-def _said(each: Connection) -> str:
-    return f"{each.sentence} {sentence(each.next_step)}".strip()
+def _said(connection: Connection) -> str:
+    return f"{connection.sentence} {sentence(connection.next_step)}".strip()
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)

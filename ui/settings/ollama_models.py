@@ -31,11 +31,11 @@ _COLUMNS: Final[dict[str, Any]] = {
 }
 
 
-def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
+def show_ollama(viewer: Viewer, connections: Sequence[Connection]) -> None:
     """Draw the models of Ollama as a table, and a form to download another. If Ollama does not answer, draw
     a line that says so."""
     st.header("Models of Ollama", anchor=False)
-    models = _models(viewer, found)
+    models = _models(viewer, connections)
     if models is None:
         st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
         return
@@ -68,9 +68,9 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
     show_tasks(("pull",), polling=at_work)
 
 
-def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | None:
+def _models(viewer: Viewer, connections: Sequence[Connection]) -> list[OllamaModel] | None:
     """Return the models that Ollama has; None if it does not answer."""
-    ollama = next(each for each in found if each.key == "ollama")
+    ollama = next(connection for connection in connections if connection.key == "ollama")
     if ollama.state in ("unreachable", "refused"):
         return None
     try:

@@ -35,19 +35,21 @@ _OWNERS: Final = (
 _REMOVED: Final = "They lose access at once, and their open pages close."
 
 
-def show_people(viewer: Viewer, found: Tailscale) -> None:
+def show_people(viewer: Viewer, tailscale: Tailscale) -> None:
     """Draw everyone with access, the actions for each, and the forms to add somebody."""
     st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
-    said, waits = st.session_state.pop(_DONE, ("", False))
-    show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
+    done, waits = st.session_state.pop(_DONE, ("", False))
+    show_done(f"{done}{f' {tailscale.from_when}' if waits else ''}." if done else "")
     stores = library().stores.names(viewer)
     people = {person.login: person for person in library().sharing.people(viewer)}
     for person in people.values():
         with st.container(border=True, gap="xsmall", key=f"settings_person_{person.login}"):
             _show(viewer, person, stores)
     if stores:
-        _offer_known([login for login in found.logins if login not in people and login != found.login])
+        _offer_known(
+            [login for login in tailscale.logins if login not in people and login != tailscale.login]
+        )
         with st.form("settings_share"):
             st.text_input(
                 "Share with",
@@ -68,7 +70,7 @@ def show_people(viewer: Viewer, found: Tailscale) -> None:
     else:
         st.html(hits.paragraphs("There is no store to share yet."))
     with st.expander("Name another owner", key="settings_owner"):
-        _offer_ownership(viewer, "" if found.login in people else found.login)
+        _offer_ownership(viewer, "" if tailscale.login in people else tailscale.login)
 
 
 def _offer_known(strangers: Sequence[str]) -> None:

@@ -50,16 +50,16 @@ def show_sharing(viewer: Viewer) -> None:
 
 def _show_all(viewer: Viewer) -> None:
     with st.container(border=True, gap="xsmall", key="settings_tailscale"):
-        found = _show_tailscale(viewer)
-    show_people(viewer, found)
+        tailscale = _show_tailscale(viewer)
+    show_people(viewer, tailscale)
     show_visits(viewer)
 
 
 def _show_tailscale(viewer: Viewer) -> Tailscale:
     head, below = st.container(horizontal=True, vertical_alignment="center", gap="small"), st.container()
     with below, st.spinner("Asking Tailscale …"):
-        found = _look(load(), viewer, st.get_option("server.port"))
-    name, icon, colour = _READY if found.forwards else _BADGES[found.state]
+        tailscale = _look(load(), viewer, st.get_option("server.port"))
+    name, icon, colour = _READY if tailscale.forwards else _BADGES[tailscale.state]
     with head:
         st.markdown("**Tailscale**", width="content")
         st.badge(name, icon=icon, color=colour)
@@ -71,19 +71,23 @@ def _show_tailscale(viewer: Viewer) -> Tailscale:
             on_click=_look.clear,
         )
     typed = (
-        ("The address that guests open", found.address, "address"),
-        ("", found.command, "command"),
+        ("The address that guests open", tailscale.address, "address"),
+        ("", tailscale.command, "command"),
     )
     with below:
-        st.html(hits.plain_sentences(found.sentence, f"Next: {found.next_step}" if found.next_step else ""))
-        for warning in found.warnings:
+        st.html(
+            hits.plain_sentences(
+                tailscale.sentence, f"Next: {tailscale.next_step}" if tailscale.next_step else ""
+            )
+        )
+        for warning in tailscale.warnings:
             show_warning(warning)
         for title, text, key in typed:
             if text:
                 with st.container(key=f"settings_tailscale_{key}", gap="xxsmall"):
                     st.html(hits.paragraphs(title))
                     st.code(text, language=None, wrap_lines=True)
-    return found
+    return tailscale
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)

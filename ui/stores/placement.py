@@ -67,7 +67,7 @@ def choose(
         format_func=lambda kind: _KINDS.get(kind, kind),
         help="The numbers that find passages of similar meaning.",
     )
-    leaving = [each for each in (goes, kinds[where]) if "stays" not in each]
+    leaving = [destination for destination in (goes, kinds[where]) if "stays" not in destination]
     if leaving:
         st.html(hits.paragraphs(f"Text of your notes {' and '.join(dict.fromkeys(leaving))}."))
     leaves = bool(leaving)

@@ -18,11 +18,11 @@ from ui.frame.messages import errors_wait, show_error, show_waiting, show_warnin
 def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private notes") -> None:
     """Draw the rules that keep notes private, folded under ``title``, and above them the notes that are
     unclear about it."""
-    found = library().privacy.report(viewer, info.name)
-    if found.unsure:
-        show_warning(*(f"{path}: {why}" for path, why in found.unsure.items()))
+    report = library().privacy.report(viewer, info.name)
+    if report.unsure:
+        show_warning(*(f"{path}: {why}" for path, why in report.unsure.items()))
     with st.expander(title, icon=":material/visibility_off:", key=f"private_{info.name}"):
-        _show_rules(viewer, info, found)
+        _show_rules(viewer, info, report)
     show_waiting(_place(info.name))
 
 
@@ -35,13 +35,13 @@ def show_rules_of_stores(viewer: Viewer) -> None:
             st.html(hits.paragraphs(f"{name}: {error.message}"))
 
 
-def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
+def _show_rules(viewer: Viewer, info: StoreInfo, report: Privacy) -> None:
     """Draw a button to remove each rule, and a box for a new one."""
-    st.html(hits.paragraphs(privacy(found), status=True))
+    st.html(hits.paragraphs(privacy(report), status=True))
     if info.attached:
         st.html(hits.paragraphs("The computer that writes the index decides what is private."))
         return
-    for number, (rule, count) in enumerate(found.rules.items()):
+    for number, (rule, count) in enumerate(report.rules.items()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"private_{info.name}_{number}"):
             st.markdown(f"**{hits.label(rule)}**", width="content")
             st.html(hits.paragraphs(f"hides {plural(count, 'file')}" if count else "hides nothing yet"))
@@ -74,8 +74,8 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
     if glob:
         try:
             count = library().privacy.hidden_by(viewer, info.name, glob)
-            said = f"Hides {plural(count, 'file')}, and later ones that match."
-            st.html(hits.paragraphs(said, status=True))
+            sentence = f"Hides {plural(count, 'file')}, and later ones that match."
+            st.html(hits.paragraphs(sentence, status=True))
         except RagError as error:
             show_error(error)
 

@@ -102,8 +102,8 @@ def _health(viewer: Viewer, name: str) -> None:
 
     at_work = is_at_work(_HEALTH, name)
     results = (task.result for task in tasks_of(("verify",), name))
-    findings = (each for result in results if isinstance(result, Health) for each in result.findings)
-    faults = {each.check for each in findings if each.severity == "fault"}
+    findings = (finding for result in results if isinstance(result, Health) for finding in result.findings)
+    faults = {finding.check for finding in findings if finding.severity == "fault"}
     with st.expander("Health", icon=":material/health_and_safety:", key=f"store_health_{name}"):
         files = st.checkbox("Also compare the notes with their files", key=f"store_files_{name}")
         st.button(

@@ -132,5 +132,5 @@ def _offer_next(result: Result | None, key: str) -> None:
         )
 
 
-def _counted(found: Exported | StoreInfo) -> str:
-    return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}"
+def _counted(counted: Exported | StoreInfo) -> str:
+    return f"{plural(counted.chunk_count, 'passage')} of {plural(counted.file_count, 'file')}"
