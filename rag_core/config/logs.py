@@ -28,7 +28,10 @@ def configure(level: str) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for logger in map(logging.getLogger, OURS):
         logger.setLevel(level.upper())
-        logger.handlers = [*(each for each in logger.handlers if not isinstance(each, _Handler)), handler]
+        logger.handlers = [
+            *(present for present in logger.handlers if not isinstance(present, _Handler)),
+            handler,
+        ]
     for name in CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.setLogRecordFactory(_record)

@@ -31,9 +31,9 @@ def options_from(settings: Settings, kind: type[_Options]) -> _Options:
     """Make an instance of the dataclass ``kind`` from the settings. Fields without a setting keep their
     defaults."""
     values = {}
-    for each in fields(kind):  # type: ignore[arg-type]  # a dataclass
-        value = getattr(settings, each.metadata["setting"]) if each.metadata else None
+    for option in fields(kind):  # type: ignore[arg-type]  # a dataclass
+        value = getattr(settings, option.metadata["setting"]) if option.metadata else None
         if value is not None:
-            read = each.metadata["read"]
-            values[each.name] = read(value) if read else value
+            read = option.metadata["read"]
+            values[option.name] = read(value) if read else value
     return kind(**values)

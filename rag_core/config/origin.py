@@ -73,7 +73,7 @@ ADVICE = "Change it, or leave it out for the default."
 
 def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: bool = False) -> InvalidSettings:
     """Return the error for a value that is not ``allowed``. A ``hidden`` value is not repeated."""
-    said = "a list" if isinstance(written, Listing) else "a table of names and values"
+    shown = "a list" if isinstance(written, Listing) else "a table of names and values"
     if isinstance(written, Text):
-        said = "(hidden)" if hidden else repr(str(written)[:80])
-    return written.origin.error(f"{written.origin.name} is {said}, which is not {allowed}", advice)
+        shown = "(hidden)" if hidden else repr(str(written)[:80])
+    return written.origin.error(f"{written.origin.name} is {shown}, which is not {allowed}", advice)

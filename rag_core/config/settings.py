@@ -259,7 +259,7 @@ class Settings(BaseModel):
         """Make settings from values by name and from ``sources``. Values by name win over sources, and
         earlier sources over later ones."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
-        given = {name: each for name, each in places.items() if each is not None} | values
+        given = {name: path for name, path in places.items() if path is not None} | values
         super().__init__(**ChainMap(given, *map(dict, sources)))
 
     def __eq__(self, other: object) -> bool:
@@ -350,7 +350,7 @@ class Key:
     def of(cls, attribute: str, field: FieldInfo) -> Key:
         """Return the key of the setting that this field of `Settings` holds."""
         inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
-        kind = next(each for each in (*field.metadata, *chain(*inner)) if isinstance(each, Kind))
+        kind = next(entry for entry in (*field.metadata, *chain(*inner)) if isinstance(entry, Kind))
         default = None if field.is_required() else field.default
         known: Any = {"name": attribute, **cast("dict[str, Any]", field.json_schema_extra)}
         return cls(attribute=attribute, kind=kind, default=default, about=field.description or "", **known)

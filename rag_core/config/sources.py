@@ -169,18 +169,18 @@ def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given,
             except InvalidInput as error:
                 warnings.append(f"{error.message} It is ignored.")
         elif not name.startswith(NOT_SETTINGS):
-            said = f"The variable {name} is not a setting of Commonplace. {suggest(name, BY_VARIABLE)}"
-            warnings.append(said)
+            problem = f"The variable {name} is not a setting of Commonplace. {suggest(name, BY_VARIABLE)}"
+            warnings.append(problem)
     return _from_variables(ours), borrowed, warnings
 
 
 def _from_variables(given: list[Text]) -> Given:
-    found: Given = {}
+    values: Given = {}
     for value in given:
         name = value.origin.name
         key = BY_VARIABLE[name].name
-        if key in found:
+        if key in values:
             raise value.origin.error(f"{name} is set twice", "Remove one of them.")
         if value:
-            found[key] = value
-    return found
+            values[key] = value
+    return values

@@ -183,7 +183,7 @@ def as_written(value: Any) -> Any:
         case Path():
             return str(value)
         case DeclaredStore() | DeclaredFolder():
-            parts = (each.name for each in dataclasses.fields(value) if each.name != "name")
+            parts = (part.name for part in dataclasses.fields(value) if part.name != "name")
             return {name: as_written(getattr(value, name)) for name in parts}
         case ((str(), (int(), *_)), *_):
             return {kind: dict(zip(SIZES, given, strict=False)) for kind, given in value}

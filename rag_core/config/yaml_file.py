@@ -41,12 +41,12 @@ def parse_yaml(text: str, file: Origin) -> Table:
             "This is not valid YAML",
             "Write lines like 'top_k: 5', indented with spaces; quote values with ': ' or ' #' in them.",
         ) from None
-    found = _written(node, file.at(_line(node))) if node else Table(file)
-    if isinstance(found, Text) and found.empty:
+    table = _written(node, file.at(_line(node))) if node else Table(file)
+    if isinstance(table, Text) and table.empty:
         return Table(file)
-    if not isinstance(found, Table):
-        raise found.origin.error("These are not names and values", _SHAPE)
-    return found
+    if not isinstance(table, Table):
+        raise table.origin.error("These are not names and values", _SHAPE)
+    return table
 
 
 def _line(part: yaml.Event | yaml.Node) -> int:
