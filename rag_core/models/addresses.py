@@ -55,16 +55,16 @@ def server_name(url: str, port: int) -> str:
     invalid address."""
     parts = urlsplit(url)
     try:
-        host, said = parts.hostname, parts.port
+        host, port_number = parts.hostname, parts.port
     except ValueError:
-        host, said = None, None
+        host, port_number = None, None
     if parts.scheme not in ("http", "https") or not host or parts.username or parts.query or parts.fragment:
         raise InvalidInput(
             f"{shown(url)} is not the address of a server.",
             f"Write it like http://127.0.0.1:{port}, without user, password, '?' and '#'.",
         )
     bracketed = f"[{host}]" if ":" in host else host
-    return f"{bracketed}:{said or port}{parts.path.rstrip('/')}"
+    return f"{bracketed}:{port_number or port}{parts.path.rstrip('/')}"
 
 
 def shown(address: str) -> str:

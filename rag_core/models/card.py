@@ -58,7 +58,7 @@ def read_card(folder: Path) -> ModelCard:
     if graph is None or not (folder / TOKENIZER).is_file():
         raise FileNotFoundError(TOKENIZER if graph else GRAPHS[0])
     modules = _read(folder / MODULES, [])
-    kinds = {str(each["type"]).rpartition(".")[2]: folder / each["path"] for each in modules}
+    kinds = {str(module["type"]).rpartition(".")[2]: folder / module["path"] for module in modules}
     more = next((kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")), "")
     told = _read(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
     pooling = _pooling(_read(kinds["Pooling"] / "config.json", {})) if "Pooling" in kinds else "mean"
@@ -72,16 +72,16 @@ def reranks(folder: Path) -> bool:
     return any(str(kind).endswith("ForSequenceClassification") for kind in kinds)
 
 
-def _pooling(said: dict[str, Any]) -> Pooling:
+def _pooling(pooling_config: dict[str, Any]) -> Pooling:
     """Return the pooling that a configuration switches on; mean if it names none. Raises ValueError for an
     unknown one."""
-    named = said.get("pooling_mode")
+    named = pooling_config.get("pooling_mode")
     chosen = [named] if isinstance(named, str) else named or [
         key.removeprefix("pooling_mode_")
-        for key, value in said.items() if key.startswith("pooling_mode_") and value
+        for key, value in pooling_config.items() if key.startswith("pooling_mode_") and value
     ]  # fmt: skip
-    unknown = len(chosen) > 1 or any(each not in _POOLINGS for each in chosen)
-    if unknown or said.get("include_prompt") is False:
+    unknown = len(chosen) > 1 or any(mode not in _POOLINGS for mode in chosen)
+    if unknown or pooling_config.get("include_prompt") is False:
         raise ValueError("it pools in a way that is not known here")
     return _POOLINGS[chosen[0]] if chosen else "mean"
 
@@ -91,12 +91,12 @@ def _max_tokens(folder: Path) -> int:
     positions = config.get("max_position_embeddings")
     if positions and config.get("model_type") in _BEHIND_PADDING:
         positions -= 2
-    said = (
+    limits = (
         _read(folder / "sentence_bert_config.json", {}).get("max_seq_length"),
         _read(folder / "tokenizer_config.json", {}).get("model_max_length"),
         positions,
     )
-    known = [int(each) for each in said if each and each < _UNLIMITED]
+    known = [int(limit) for limit in limits if limit and limit < _UNLIMITED]
     return min([_MOST_TOKENS, *known]) if known else _CONTEXT
 
 

@@ -101,9 +101,9 @@ class Call:
             self._shut()
 
     def _shut(self) -> None:
-        for each in self._sockets:
+        for connected in self._sockets:
             with suppress(OSError):  # closed already, or replaced by one with TLS
-                each.shutdown(socket.SHUT_RDWR)
+                connected.shutdown(socket.SHUT_RDWR)
 
     def hook(self, request: httpx.Request) -> None:
         """Remember the socket of the request; for ``event_hooks["request"]`` of httpx."""

@@ -46,9 +46,9 @@ class Need:
 class Unanswered(Exception):
     """Raised to end a check with the result ``found``."""
 
-    def __init__(self, found: Found) -> None:
-        super().__init__(found.sentence)
-        self.found = found
+    def __init__(self, result: Found) -> None:
+        super().__init__(result.sentence)
+        self.found = result
 
 
 def written(setting: str, example: str, config_file: Path | None) -> str:

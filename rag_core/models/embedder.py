@@ -100,9 +100,9 @@ class EmbedderOptions:
         """Return the prompts of an embedder: those configured, else those that its files ``told``, else those
         of its family."""
         wanted = str(replace(name, dimension=None))
-        found = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
+        named = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
         otherwise = told if told != NO_PROMPTS else family_of(name.model).prompts
-        return next((own for written, own in found if written == wanted), otherwise)
+        return next((own for written, own in named if written == wanted), otherwise)
 
 
 class InProcess(ABC):
@@ -175,9 +175,9 @@ def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
     return InvalidInput(message, f"Use {possible}, or leave the dimension away.")
 
 
-def unit_rows(found: npt.NDArray[np.float64]) -> Vectors | None:
+def unit_rows(rows: npt.NDArray[np.float64]) -> Vectors | None:
     """Scale each row to length 1, as float32; None if any row is zero or not finite."""
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         return None
-    return np.asarray(found / lengths, np.float32)
+    return np.asarray(rows / lengths, np.float32)

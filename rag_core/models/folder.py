@@ -87,12 +87,12 @@ class _MLX(FolderModel):
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:  # noqa: ARG002
         self._generate = package.generate
         model, tokenizer = package.load(where)
-        said = getattr(model.config, "max_position_embeddings", None)
-        return model, tokenizer, min(int(said or 0), _CONTEXT), NO_PROMPTS
+        limit = getattr(model.config, "max_position_embeddings", None)
+        return model, tokenizer, min(int(limit or 0), _CONTEXT), NO_PROMPTS
 
     def _run(self, texts: list[str]) -> Any:
-        found = self._generate(self._model, self._tokenizer, texts=texts, max_length=self._limit or _CONTEXT)
-        return found.text_embeds.tolist()  # numpy may lack the type of its numbers
+        output = self._generate(self._model, self._tokenizer, texts=texts, max_length=self._limit or _CONTEXT)
+        return output.text_embeds.tolist()  # numpy may lack the type of its numbers
 
 
 _KINDS: dict[str, type[FolderModel]] = {"sentence-transformers": _SentenceTransformer, "mlx": _MLX}

@@ -51,15 +51,15 @@ class GoogleModel:
         with http_failures("its answer holds no text"):
             answer = self._client.post(f"{self.server.url}{self._path}", json=body, headers=access)
             if answer.status_code != 200:
-                raise _failure(answer, [each.removeprefix("Bearer ") for each in access.values()])
+                raise _failure(answer, [header.removeprefix("Bearer ") for header in access.values()])
             return _text(answer.json())
 
 
-def _text(said: dict[str, Any]) -> str:
+def _text(answer: dict[str, Any]) -> str:
     """Return the text in the JSON of an answer. Raises Failure if the model declines."""
-    if reason := said.get("promptFeedback", {}).get("blockReason"):
+    if reason := answer.get("promptFeedback", {}).get("blockReason"):
         raise Failure("refused", f"it blocks the picture ({str(reason)[:40]})")
-    [candidate, *_] = said["candidates"]
+    [candidate, *_] = answer["candidates"]
     reason = candidate.get("finishReason", "STOP")
     if reason not in _ENDED_WELL:
         raise Failure("refused", f"the model declines ({str(reason)[:40]})")
@@ -72,22 +72,22 @@ def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
     status = answer.status_code
     try:
         error = answer.json()["error"]
-        said, details = str(error["message"]), list(error.get("details", []))
+        message, details = str(error["message"]), list(error.get("details", []))
     except (ValueError, LookupError, TypeError):
-        said, details = answer.text, []
+        message, details = answer.text, []
     if status == 404:
         return Failure("no model")
-    if any(isinstance(each, dict) and each.get("reason") == "API_KEY_INVALID" for each in details):
+    if any(isinstance(detail, dict) and detail.get("reason") == "API_KEY_INVALID" for detail in details):
         return Failure("no access", "the key is not valid")
-    failure = Failure.of(status, said, *secrets, wait_s=_wait_s(answer, details))
+    failure = Failure.of(status, message, *secrets, wait_s=_wait_s(answer, details))
     return Failure("too long", failure.reason) if status == 413 else failure
 
 
 def _wait_s(answer: httpx.Response, details: list[Any]) -> float:
     """Return the seconds that the server asks to wait, in a header or in the error's details; 0 if it does
     not."""
-    delays = (str(each.get("retryDelay", "")) for each in details if isinstance(each, dict))
-    told = [float(found[1]) for found in map(_DELAY.fullmatch, delays) if found]
+    delays = (str(detail.get("retryDelay", "")) for detail in details if isinstance(detail, dict))
+    told = [float(match[1]) for match in map(_DELAY.fullmatch, delays) if match]
     return max(retry_after_s(answer.headers), *told, 0.0)
 
 

@@ -69,10 +69,12 @@ def open_hashing(name: EmbedderName, options: EmbedderOptions) -> Hashing:  # no
 def _weights(word: str) -> list[tuple[int, float]]:
     """Return (bucket, value to add there) for a word and each of its trigrams. Python's own hash() differs
     from run to run."""
-    found: list[tuple[int, float]] = []
-    for at in range(-1, len(word)):
-        feature, weight = (word, WORD_WEIGHT) if at < 0 else (f"#{f'<{word}>'[at : at + 3]}", TRIGRAM_WEIGHT)
+    weights: list[tuple[int, float]] = []
+    for start in range(-1, len(word)):
+        feature, weight = (
+            (word, WORD_WEIGHT) if start < 0 else (f"#{f'<{word}>'[start : start + 3]}", TRIGRAM_WEIGHT)
+        )
         digest = blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
         number = int.from_bytes(digest, "big")
-        found.append((number >> 1, weight if number & 1 else -weight))
-    return found
+        weights.append((number >> 1, weight if number & 1 else -weight))
+    return weights

@@ -53,7 +53,7 @@ def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: Non
         told = api.model_info(repo, revision=wanted, files_metadata=True)
     except _HUB_ERRORS as error:
         raise _away(api, repo, error) from None
-    files = _needed({each.rfilename: each for each in told.siblings or ()}, repo)
+    files = _needed({sibling.rfilename: sibling for sibling in told.siblings or ()}, repo)
     target, revision = model_dir / repo, str(told.sha)
     with installing(model_dir) as work:
         if _revision(target) == revision:

@@ -82,15 +82,15 @@ class Ollama:
         except self._package.ResponseError as error:
             raise self._failure(error.status_code, str(error.error), sent) from None
 
-    def _failure(self, status: int, said: str, sent: Sequence[str]) -> Failure:
-        words = said.lower()
+    def _failure(self, status: int, answer: str, sent: Sequence[str]) -> Failure:
+        words = answer.lower()
         if "file does not exist" in words or (status == 404 and self.server.model):
             return Failure("no model")
         if status == 404:
             return Failure("failed", "what answers there is not Ollama")
         if "does not support chat" in words:
             return Failure("no chat")
-        failure = Failure.of(status, said, sent=sent)
+        failure = Failure.of(status, answer, sent=sent)
         if failure.kind not in ("failed", "refused"):
             return failure
         if "nan or inf" in words or "value: nan" in words:
@@ -112,7 +112,7 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
     if not dimension or not context:
         message = f"{backend.server.called} does not say what the model {model!r} is."
         raise EmbedderError(message, "Update Ollama, or choose another model.")
-    digest = next((each.digest for each in models if each.model == _tagged(model)), None) or ""
+    digest = next((known.digest for known in models if known.model == _tagged(model)), None) or ""
     family = family_of(name.model)
     shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
     if name.dimension not in (None, dimension) and not shortened:
@@ -254,7 +254,7 @@ def pull(url: str, model: str, report: PullReport) -> OllamaModel:
     with server.explained(), closing(ollama.client(_SILENCE_S)) as client, ollama.explained():
         for progress in _progress(client.pull(name, stream=True)):
             report(progress)
-        return next(each for each in list_models(url) if each.name == _tagged(name))
+        return next(known for known in list_models(url) if known.name == _tagged(name))
 
 
 def _progress(parts: Iterator[ProgressResponse]) -> Iterator[Pulling]:
@@ -271,11 +271,11 @@ def _progress(parts: Iterator[ProgressResponse]) -> Iterator[Pulling]:
         if not is_step and now - reported < _REPORT_S:
             continue
         reported = now
-        done, total = (sum(each[at] for each in layers.values()) for at in (0, 1))
-        said = f"{size(done)} of {size(total)}" if part.total else status.capitalize()
+        done, total = (sum(layer[column] for layer in layers.values()) for column in (0, 1))
+        sentence = f"{size(done)} of {size(total)}" if part.total else status.capitalize()
         if part.total and (rate := (done - before) / max(now - began, 1e-6)) > 0:
-            said += f" · {size(round(rate))}/s · {duration((total - done) / rate)} left"
-        yield Pulling(said, done, total)
+            sentence += f" · {size(round(rate))}/s · {duration((total - done) / rate)} left"
+        yield Pulling(sentence, done, total)
     if status != "success":
         raise Failure("failed", "the download stopped half way")
 
@@ -291,7 +291,7 @@ def check_ollama(need: Need) -> Found:
     settings, url = need.settings, need.options.ollama_url
     server = Ollama(url).server
     try:
-        status, said = probe(server, "/api/version")
+        status, answer = probe(server, "/api/version")
     except Unanswered as error:
         is_wanted = settings.ollama_url or need.stores or settings.embedder.startswith("ollama")
         if is_wanted or error.found.state != "unreachable":
@@ -299,7 +299,7 @@ def check_ollama(need: Need) -> Found:
         elsewhere = written("ollama_url", "http://HOST:11434", settings.config_file)
         step = "Get it from https://ollama.com/download and start it; if it is on another computer,"
         return Found("not set up", error.found.sentence, f"{step} {elsewhere}.")
-    number = said.get("version") if isinstance(said, dict) else None
+    number = answer.get("version") if isinstance(answer, dict) else None
     if status != 200 or not isinstance(number, str):
         return Found("unreachable", f"What answers at {url} is not Ollama.", server.start)
     return _can_embed(f"Ollama {number[:40]} at {url}", list_models(url), need.models)
@@ -318,7 +318,7 @@ def _can_embed(here: str, models: Sequence[OllamaModel], needed: Sequence[str]) 
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
         return Found("not set up", sentence, say("pull_model", model=EMBEDDERS["ollama"].after.usual or ""))
     described = [
-        f"{each.called} ({each.dimension:,} numbers, {each.context:,} tokens{', loaded' * each.loaded})"
-        for each in able
+        f"{known.called} ({known.dimension:,} numbers, {known.context:,} tokens{', loaded' * known.loaded})"
+        for known in able
     ]
     return Found("ready", f"{here} can embed with {some(described, 'model')}.", embedders=names)

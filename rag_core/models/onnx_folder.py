@@ -109,7 +109,7 @@ def cannot_run(model: str, error: BaseException) -> EmbedderError:
 def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:
     """Return the ORG/NAME of each downloaded model: rerankers with ``reranking``, else embedders."""
     folders = (path.parent for path in model_dir.glob(f"*/*/{MANIFEST_FILE}"))
-    return sorted(str(each.relative_to(model_dir)) for each in folders if reranks(each) is reranking)
+    return sorted(str(folder.relative_to(model_dir)) for folder in folders if reranks(folder) is reranking)
 
 
 def check_onnx(need: Need) -> Found:

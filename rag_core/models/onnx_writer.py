@@ -151,7 +151,7 @@ def _attribute(name: str, value: Attribute) -> Message:
         case str():
             content, kind = _text(4, value), _A_STRING
         case _:
-            content, kind = [chunk for each in value for chunk in _integer(8, each)], _INTEGERS
+            content, kind = [chunk for number in value for chunk in _integer(8, number)], _INTEGERS
     return [*_text(1, name), *content, *_integer(20, kind)]
 
 

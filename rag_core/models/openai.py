@@ -52,26 +52,26 @@ def server_at(url: str, setting: str, model: str = "") -> Server:
 
 def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
     """Turn an error response into a Failure, without the ``key`` and the texts that were ``sent``."""
-    status, said = answer.status_code, _said_by(answer)
+    status, message = answer.status_code, _said_by(answer)
     if status == 404:
         return Failure("no model")
-    failure = Failure.of(status, said, key, sent=sent, wait_s=retry_after_s(answer.headers))
+    failure = Failure.of(status, message, key, sent=sent, wait_s=retry_after_s(answer.headers))
     if failure.kind not in ("failed", "refused"):
         return failure
-    too_long = status == 413 or _TOO_LONG.search(said.lower())
+    too_long = status == 413 or _TOO_LONG.search(message.lower())
     return Failure("too long" if too_long else failure.kind, f"status {status}, {failure.reason}")
 
 
 def _said_by(answer: httpx.Response) -> str:
     """Return the message of an error response, which each server wraps differently."""
     try:
-        said = answer.json()
+        value = answer.json()
     except ValueError:
         return answer.text
     for name in ("error", "message", "detail"):
-        if isinstance(said, dict) and name in said:
-            said = said[name]
-    return str(said)
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+    return str(value)
 
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
@@ -83,12 +83,12 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
         raise InvalidInput(message, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
     backend = _Embedding(name, options)
     with backend.server.explained():
-        found = len(backend.embed([PROBE], question=False)[0])
-    if name.dimension and found < name.dimension:
-        raise dimension_error(name.model, name.dimension, found)
+        dimension = len(backend.embed([PROBE], question=False)[0])
+    if name.dimension and dimension < name.dimension:
+        raise dimension_error(name.model, name.dimension, dimension)
     family = family_of(name.model)
     context = options.context or min(family.max_tokens or _CONTEXT, _CONTEXT)
-    return RemoteEmbedder(backend, name, options, family, dimension=found, context=context)
+    return RemoteEmbedder(backend, name, options, family, dimension=dimension, context=context)
 
 
 class _Embedding:
@@ -119,10 +119,10 @@ class _Embedding:
             if answer.status_code != 200:
                 raise failure_of(answer, self._key, texts)
             data = answer.json()["data"]
-            rows = {int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)}
+            rows = {int(row.get("index", number)): row["embedding"] for number, row in enumerate(data)}
             if len(data) != len(texts):
                 raise Failure("failed", f"it gave {len(data)} vectors for {len(texts)} texts")
-            return [rows[at] for at in range(len(texts))]
+            return [rows[number] for number in range(len(texts))]
 
 
 class OpenAIChat:
@@ -138,8 +138,8 @@ class OpenAIChat:
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
         """See `LLM.chat`. The thoughts of a model are left out."""
         options = self._options
-        said = [asdict(message) for message in messages]
-        body: dict[str, Any] = {"model": self.server.model, "messages": said, "stream": True}
+        conversation = [asdict(message) for message in messages]
+        body: dict[str, Any] = {"model": self.server.model, "messages": conversation, "stream": True}
         body |= {"temperature": options.temperature, "max_tokens": options.max_tokens}
         client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
         sent = [message.content for message in messages]
@@ -166,8 +166,8 @@ class OpenAIChat:
                 return
             event = json.loads(value)
             if error := event.get("error"):
-                said = str(error.get("message", error) if isinstance(error, dict) else error)
-                raise Failure("failed", quoted(said, self._options.openai_key, sent=sent))
+                message = str(error.get("message", error) if isinstance(error, dict) else error)
+                raise Failure("failed", quoted(message, self._options.openai_key, sent=sent))
             for choice in event["choices"][:1]:  # the last event may have none
                 if piece := (choice.get("delta") or {}).get("content"):
                     yield str(piece)
@@ -177,11 +177,11 @@ class OpenAIChat:
 
 def list_model_names(server: Server, key: str) -> list[str] | None:
     """Return the models that the server lists; None if it has no such list. Raises Unanswered."""
-    status, said = probe(server, "/models", key)
-    data = said.get("data") if isinstance(said, dict) else None
+    status, answer = probe(server, "/models", key)
+    data = answer.get("data") if isinstance(answer, dict) else None
     if status != 200 or not isinstance(data, list):
         return None
-    names = (str(each.get("id", ""))[:200] for each in data if isinstance(each, dict))
+    names = (str(entry.get("id", ""))[:200] for entry in data if isinstance(entry, dict))
     return [name for name in names if name and printable(name)]
 
 

@@ -121,8 +121,8 @@ class CircuitBreaker:
     def guard(self, server: str) -> Iterator[None]:
         """Context manager around requests to a server. While the circuit is open, raises the last error at
         once."""
-        at, error = self._failed.get(server, (0.0, None))
-        if error is not None and time.monotonic() - at < _OPEN_S:
+        failed_at, error = self._failed.get(server, (0.0, None))
+        if error is not None and time.monotonic() - failed_at < _OPEN_S:
             raise type(error)(error.message, error.suggestion)
         started = time.monotonic()
         try:

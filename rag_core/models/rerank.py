@@ -133,10 +133,12 @@ class RerankServer:
             answer = self._client.post(f"{self._server.url}/rerank", json=body, timeout=left_s)
             if answer.status_code != 200:
                 raise failure_of(answer, self._key, [query, *passages])
-            found = {int(each["index"]): float(each["relevance_score"]) for each in answer.json()["results"]}
-            if found.keys() != {*range(len(passages))} or not all(map(math.isfinite, found.values())):
-                raise Failure("failed", f"it scored {len(found)} of {len(passages)} passages")
-            return [found[at] for at in range(len(passages))]
+            scores = {
+                int(result["index"]): float(result["relevance_score"]) for result in answer.json()["results"]
+            }
+            if scores.keys() != {*range(len(passages))} or not all(map(math.isfinite, scores.values())):
+                raise Failure("failed", f"it scored {len(scores)} of {len(passages)} passages")
+            return [scores[number] for number in range(len(passages))]
 
 
 def open_reranker(options: RerankerOptions) -> Reranker:
@@ -197,7 +199,9 @@ class SharedReranker:
                 try:
                     return in_background("reranking", work).result(budget_s)
                 except TimeoutError:
-                    said = f"The reranker {self._options.name!r} took longer than {budget_s * 1000:.0f} ms."
-                    raise Unreachable(said, "Set `rerank_budget_ms` higher, or choose another.") from None
+                    problem = (
+                        f"The reranker {self._options.name!r} took longer than {budget_s * 1000:.0f} ms."
+                    )
+                    raise Unreachable(problem, "Set `rerank_budget_ms` higher, or choose another.") from None
         except EmbedderError as error:
             return error

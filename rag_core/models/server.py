@@ -44,13 +44,13 @@ class Failure(Exception):
         self.kind, self.reason, self.wait_s = kind, reason, wait_s
 
     @classmethod
-    def of(cls, status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Self:
+    def of(cls, status: int, answer: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Self:
         """Return the failure that an HTTP status means on any server."""
         if 300 <= status < 400:
             return cls("redirects", f"status {status}")
         if status in (401, 403):
             return cls("no access", f"status {status}")
-        reason = quoted(said, *secrets, sent=sent)
+        reason = quoted(answer, *secrets, sent=sent)
         if status in (429, 503):
             return cls("busy", reason, wait_s)
         return cls("refused" if 400 <= status < 500 else "failed", reason)
@@ -163,16 +163,18 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
     return float(after) if after.isascii() and after.isdecimal() else 0.0
 
 
-def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
+def quoted(answer: str, *secrets: str, sent: Sequence[str] = ()) -> str:
     """Shorten what a server said to one line without ``secrets``, as the end of a sentence. If it repeats a
     part of the texts that were ``sent``, only that is said."""
     for secret in filter(None, secrets):
-        said = said.replace(secret, "…")
-    line = " ".join(said.split())
+        answer = answer.replace(secret, "…")
+    line = " ".join(answer.split())
     short = line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…"
     for text in (" ".join(text.split()) for text in sent):
         size = min(_PIECE, len(text))
-        if size >= _WORD and any(short[at : at + size] in text for at in range(len(short) - size + 1)):
+        if size >= _WORD and any(
+            short[start : start + size] in text for start in range(len(short) - size + 1)
+        ):
             return "it repeats what it was sent"
     return repr(short) if short else "it says nothing"
 

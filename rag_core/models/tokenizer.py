@@ -38,7 +38,7 @@ class PublishedTokenizer:
         self.library.no_padding()
         self.library.no_truncation()
         mask = self.library.encode("a").special_tokens_mask
-        self.closing = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
+        self.closing = next((number for number, special in enumerate(reversed(mask)) if not special), 0)
 
     def numbers(self, texts: Sequence[str]) -> list[list[int]]:
         # Only the library's batch methods release the GIL.

@@ -41,10 +41,10 @@ class Transformer:
                 graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
             )
         inputs = self._session.get_inputs()
-        self._inputs = {each.name: np.int32 if "int32" in each.type else np.int64 for each in inputs}
+        self._inputs = {tensor.name: np.int32 if "int32" in tensor.type else np.int64 for tensor in inputs}
         if unknown := sorted(self._inputs.keys() - _INPUTS):
             raise ValueError(f"the graph asks for {unknown[0]!r}, which a text does not give")
-        self.outputs = {each.name: len(each.shape) for each in self._session.get_outputs()}
+        self.outputs = {tensor.name: len(tensor.shape) for tensor in self._session.get_outputs()}
 
     def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> _Array:
         """Return ``output`` of the graph for one text, or for a pair with its ``segments``; the first axis
@@ -57,8 +57,8 @@ class Transformer:
         }
         feeds = {name: np.array([given[name]], kind) for name, kind in self._inputs.items()}
         with as_value_error("it fails on a text"):
-            found: _Array = self._session.run([output], feeds)[0]
-        return found
+            output_rows: _Array = self._session.run([output], feeds)[0]
+        return output_rows
 
 
 class Encoder:
@@ -85,8 +85,8 @@ class Encoder:
         [ids], most, closing = self.tokens([text]), self._max_tokens, self._tokenizer.closing
         if len(ids) > most:
             ids = ids[: most - closing] + ids[len(ids) - closing :]
-        [found] = self._model.run(self._output, ids)
-        return np.asarray(found if self.pools else self._one(found), np.float32)
+        [rows] = self._model.run(self._output, ids)
+        return np.asarray(rows if self.pools else self._one(rows), np.float32)
 
     def _one(self, states: _Array) -> _Array:
         """Pool the vectors of the tokens, shape (tokens, dimension), into one."""

@@ -50,16 +50,16 @@ class Unigram:
         clean = unicodedata.normalize("NFKC", clean).replace(_STAND_IN, _KEPT)
         if len(self._known) >= _REMEMBERED:
             self._known = {}  # a new one, as another thread may read the old
-        found, known = [self._begin], self._known
+        numbers, known = [self._begin], self._known
         for word in clean.split():
             pieces = known.get(word)
             if pieces is None:
                 pieces = self._cut(_WORD_BEGINS + word)
                 if len(word) <= _LONG:
                     known[word] = pieces
-            found += pieces
-        found.append(self._end)
-        return found
+            numbers += pieces
+        numbers.append(self._end)
+        return numbers
 
     def _cut(self, word: str) -> list[int]:
         """Return the best pieces of a word (Viterbi's algorithm); neighbours that no piece covers are one."""
@@ -78,9 +78,9 @@ class Unigram:
                     best[end], last[end] = score, (start, number)
             if not covered and before + self._lowest > best[start + 1]:
                 best[start + 1], last[start + 1] = before + self._lowest, (start, self._unknown)
-        found: list[int] = []
+        numbers_cut: list[int] = []
         while count:
             count, number = last[count]
-            if number != self._unknown or found[-1:] != [number]:
-                found.append(number)
-        return found[::-1]
+            if number != self._unknown or numbers_cut[-1:] != [number]:
+                numbers_cut.append(number)
+        return numbers_cut[::-1]
