@@ -14,16 +14,16 @@ from rag_core.files.walk import Preview
 MANY_FILES = 50_000
 
 
-def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
+def doubt(root: Path, include: Sequence[str], counted: Preview) -> str:
     """Return a reason to ask the owner before indexing ``root``, as a sentence; '' if there is none.
-    ``root`` is absolute, without links; ``found`` is the result of ``preview`` with ``MANY_FILES``."""
+    ``root`` is absolute, without links; ``counted`` is the result of ``preview`` with ``MANY_FILES``."""
     if not include or any(pattern.split("/")[0] == "**" for pattern in include):
         if root == Path(root.anchor):
             return f"{str(root)!r} is the whole disk."
         with suppress(RuntimeError):  # this user has no home folder
             if (home := Path.home().resolve()).is_relative_to(root):
                 return f"{str(root)!r} {'is' if home == root else 'holds'} your whole home folder."
-    if found.truncated or found.count > MANY_FILES:
+    if counted.truncated or counted.count > MANY_FILES:
         return f"{str(root)!r} holds more than {MANY_FILES:,} files and folders."
     return ""
 

@@ -94,7 +94,9 @@ class Globs:
 
     def which(self, path: bytes) -> str:
         """Return the first pattern that matches ``path`` or a folder above it; '' if none does."""
-        return next((each for each in self._patterns if path in Coverage((each,), dots=self._dots)), "")
+        return next(
+            (pattern for pattern in self._patterns if path in Coverage((pattern,), dots=self._dots)), ""
+        )
 
 
 class Coverage:
@@ -179,12 +181,12 @@ def _alternatives(pattern: str) -> list[str]:
     patterns = {pattern}
     while patterns:
         expanded: set[str] = set()
-        for each in patterns:
-            if group := _BRACES.search(each):
-                before, after = each[: group.start()], each[group.end() :]
+        for written in patterns:
+            if group := _BRACES.search(written):
+                before, after = written[: group.start()], written[group.end() :]
                 expanded.update([before + choice + after for choice in group[1].split(",")])
             else:
-                done.add(each)
+                done.add(written)
         patterns = expanded
         if len(done) + len(patterns) > _MAX_ALTERNATIVES:
             message = f"The pattern {pattern!r} stands for more than {_MAX_ALTERNATIVES} patterns."

@@ -125,14 +125,14 @@ def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str])
     last, reached = len(segments) - 1, {0}  # numbers of segments that may match the parts before
     for part in parts:
         following: set[int] = set()
-        for at in reached:
-            while at < last and segments[at] is None:  # it stands for this part, or for none
-                following.add(at)
-                at += 1
-            segment = segments[at] if at <= last else None
+        for position in reached:
+            while position < last and segments[position] is None:  # it stands for this part, or for none
+                following.add(position)
+                position += 1
+            segment = segments[position] if position <= last else None
             if segment and segment.match(part):
-                following.add(at + 1)
-            elif at == last and not segment:
+                following.add(position + 1)
+            elif position == last and not segment:
                 following |= {last, last + 1}
         if not following:
             return False

@@ -99,11 +99,11 @@ def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
     resolved = contained(folder, roots)
     try:
         with os.scandir(resolved) as entries:
-            found = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
+            folders = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
     except OSError as error:
         message = f"The folder {str(folder)!r} {cannot_be_read(error)}."
         raise InvalidInput(message, "Choose another folder.") from error
-    return sorted(found, key=lambda path: (path.name.casefold(), path.name))
+    return sorted(folders, key=lambda path: (path.name.casefold(), path.name))
 
 
 def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:

@@ -168,12 +168,12 @@ class Rules:
         """Return ``place`` with its own ``.gitignore`` added, if it has one. An unreadable one is added to
         ``skipped``."""
         try:
-            found = read_ignore_file(place.full)
+            ignored = read_ignore_file(place.full)
         except OSError as error:
             if os.path.lexists(place.full + GITIGNORE):  # else it is the folder that cannot be read
                 skipped.append((place.rel + GITIGNORE, cannot_be_read(error)))
             return place
-        return replace(place, ignores=place.ignores + found) if found else place
+        return replace(place, ignores=place.ignores + ignored) if ignored else place
 
     def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
         """Return the path below the root that ``link`` leads to, with its stat, or a text that says why it

@@ -282,5 +282,5 @@ def _identity(folder: bytes) -> tuple[int, int | bytes]:
 def file_stat(path: bytes, status: os.stat_result) -> FileStat:
     """Return the values of a file's status that the database stores."""
     inode = status.st_ino & _INODE_BITS if system.rules.lists_inodes else 0
-    found = path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
-    return tuple.__new__(FileStat, found)  # half the time of a call with five arguments
+    values = path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
+    return tuple.__new__(FileStat, values)  # half the time of a call with five arguments

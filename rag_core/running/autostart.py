@@ -195,16 +195,16 @@ def _run(program: str, arguments: Sequence[str]) -> None:
     arguments = arguments[1:] if may_fail else arguments
     done = _called(program, arguments)
     if done.returncode and not may_fail:
-        said = " ".join(f"{done.stderr} {done.stdout}".split())[:300] or "it said nothing."
+        output = " ".join(f"{done.stderr} {done.stdout}".split())[:300] or "it said nothing."
         words = " ".join((program, *arguments))
-        raise RagError(f"`{words}` failed: {said}", "Mend that, then try it again.")
+        raise RagError(f"`{words}` failed: {output}", "Mend that, then try it again.")
 
 
 def _called(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    found = shutil.which(program)
-    if not found:
+    path = shutil.which(program)
+    if not path:
         raise RagError(f"There is no {program} on this computer.", "Install the service where it is.")
     return subprocess.run(
-        [found, *arguments], capture_output=True, text=True, errors="replace", check=False,
+        [path, *arguments], capture_output=True, text=True, errors="replace", check=False,
         creationflags=system.NO_WINDOW,
     )  # fmt: skip

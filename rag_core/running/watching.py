@@ -125,13 +125,13 @@ def request_changes(library: Library, viewer: Viewer, begin: Callable[[str], Non
 
 def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
     """Return the folders of all stores that exist and are not paused."""
-    found = set()
+    folders = set()
     for store in library.stores.names(viewer):
         with suppress(RagError):  # a page reports a store that cannot be read
             for source in library.sources.kept(viewer, store):
                 with suppress(OSError):
-                    found.add(Folder(store, source, Path(source.root).stat().st_ino))
-    return frozenset(found)
+                    folders.add(Folder(store, source, Path(source.root).stat().st_ino))
+    return frozenset(folders)
 
 
 def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[str] | None]:
@@ -139,7 +139,7 @@ def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[s
     changes."""
     import watchfiles
 
-    roots = {each.source.root for each in folders}
+    roots = {folder.source.root for folder in folders}
     if not roots:
         stop.wait(LOOK_S)
         return
