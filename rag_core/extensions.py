@@ -58,15 +58,15 @@ class Extension:
             raise error(self.trouble, REMEDY)
         entry = EntryPoint(self.name, self.target, f"commonplace.{self.kind}")
         try:
-            found = entry.load()
+            loaded = entry.load()
         except (Exception, SystemExit) as raised:  # somebody else's code
-            said = f"{type(raised).__name__}: {' '.join(str(raised).split())}"[:_QUOTED]
-            raise self.failed(error, f"cannot be loaded: {said.rstrip(':. ')}") from None
+            problem = f"{type(raised).__name__}: {' '.join(str(raised).split())}"[:_QUOTED]
+            raise self.failed(error, f"cannot be loaded: {problem.rstrip(':. ')}") from None
         stated = getattr(sys.modules[entry.module], "API_VERSION", None)
         if self.package and stated != API_VERSION:
             states = "no API_VERSION" if stated is None else f"API_VERSION {stated!r}"
             raise self.failed(error, f"states {states}, and Commonplace needs {API_VERSION}")
-        return found
+        return loaded
 
     @contextmanager
     def errors(self, error: type[RagError], doing: str) -> Iterator[None]:
@@ -89,17 +89,17 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         with self._extension.errors(self._error, name):
-            found = getattr(self._target, name)
-        return partial(self._call, found, name) if callable(found) else found
+            attribute = getattr(self._target, name)
+        return partial(self._call, attribute, name) if callable(attribute) else attribute
 
     def _call(self, method: Any, name: str, *args: Any, **options: Any) -> Any:
         with self._extension.errors(self._error, name):
-            found = method(*args, **options)
-        return self._each(found, name) if isinstance(found, Iterator) else found
+            result = method(*args, **options)
+        return self._each(result, name) if isinstance(result, Iterator) else result
 
-    def _each(self, found: Iterator[Any], name: str) -> Iterator[Any]:
+    def _each(self, items: Iterator[Any], name: str) -> Iterator[Any]:
         with self._extension.errors(self._error, name):
-            yield from found
+            yield from items
 
 
 def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Extension]:
@@ -110,21 +110,23 @@ def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Exten
     """
     from importlib.metadata import entry_points  # only now: it is slow to import
 
-    shape, said = _SUFFIXED if kind == "extractors" else _NAME
-    found: dict[str, Extension] = {}
+    shape, rule = _SUFFIXED if kind == "extractors" else _NAME
+    extensions: dict[str, Extension] = {}
     for entry in sorted(entry_points(group=f"commonplace.{kind}"), key=attrgetter("name", "dist.name")):
         assert entry.dist is not None  # noqa: S101 - it is of an installed package
-        each = Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
-        is_name = re.fullmatch(shape, each.name) is not None
-        first, dot, suffix = each.name.partition(".") if is_name else (each.name, "", "")
+        extension = Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
+        is_name = re.fullmatch(shape, extension.name) is not None
+        first, dot, suffix = extension.name.partition(".") if is_name else (extension.name, "", "")
         key = dot + suffix or first
         taken = [name for name in (key, first) if name in built_in]
         trouble = ""
         if not is_name:
-            trouble = each.problem(f"has a name that is not {said}")
+            trouble = extension.problem(f"has a name that is not {rule}")
         elif taken:
-            trouble = each.problem(f"cannot be used: {taken[0]!r} is built in")
-        elif key in found:
-            trouble = f"The packages {found[key]} and {each} both add {key!r} to commonplace.{kind}."
-        found[key] = replace(each, trouble=trouble)
-    return found
+            trouble = extension.problem(f"cannot be used: {taken[0]!r} is built in")
+        elif key in extensions:
+            trouble = (
+                f"The packages {extensions[key]} and {extension} both add {key!r} to commonplace.{kind}."
+            )
+        extensions[key] = replace(extension, trouble=trouble)
+    return extensions

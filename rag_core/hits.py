@@ -143,10 +143,10 @@ SEEN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "fact
 def facts(hit: Hit, view: View = "whole") -> dict[str, str]:
     """Return what a view shows of a hit and its document besides the text: label → value, '' if there is
     none."""
-    found: dict[str, str] = {}
+    shown: dict[str, str] = {}
     for value in (hit.document, hit):
-        for each in fields(value):
-            told: Fact | None = each.metadata.get("fact")
+        for part in fields(value):
+            told: Fact | None = part.metadata.get("fact")
             if told and view in told.views:
-                found[told.label] = told.text(getattr(value, each.name))
-    return found
+                shown[told.label] = told.text(getattr(value, part.name))
+    return shown

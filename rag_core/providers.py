@@ -174,13 +174,13 @@ PROVIDERS = tuple(row for table in _TABLES for row in table.values())
 def added_embedders() -> Mapping[str, Added]:
     """Return a provider for each embedder that installed packages add, even under a name that is built in."""
     row = "models.foreign:open_foreign", "check_foreign", "", _DIR
-    goes, found = "goes where its package sends it", catalogue("embedders", EMBEDDERS)
-    return {name: Added(name, name, *row, goes=goes, extension=each) for name, each in found.items()}
+    goes, extensions = "goes where its package sends it", catalogue("embedders", EMBEDDERS)
+    return {name: Added(name, name, *row, goes=goes, extension=added) for name, added in extensions.items()}
 
 
 @cache
 def added_vector_indexes() -> Mapping[str, Added]:
     """Return a provider for each vector index that installed packages add, even under a name that is built
     in."""
-    opens, found = "vectors.foreign:package_backend", catalogue("vector_indexes", VECTOR_INDEXES)
-    return {name: Added(name, name, opens, extension=each) for name, each in found.items()}
+    opens, extensions = "vectors.foreign:package_backend", catalogue("vector_indexes", VECTOR_INDEXES)
+    return {name: Added(name, name, opens, extension=added) for name, added in extensions.items()}

@@ -75,8 +75,8 @@ class Reference:
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
         stem = PurePosixPath(self.rel_path).stem
-        said, name = (re.findall(r"[^\W_]+", text.casefold()) for text in (headings, stem))
-        return path if said in ([], name) else f"{path} :: {headings}"
+        in_headings, name = (re.findall(r"[^\W_]+", text.casefold()) for text in (headings, stem))
+        return path if in_headings in ([], name) else f"{path} :: {headings}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +150,19 @@ class Reply:
     @property
     def answer(self) -> str:
         """The whole answer as plain text, with marks after false quotes and missing sources."""
-        return "".join(each.lead + marked(each) for each in self.statements).strip()
+        return "".join(statement.lead + marked(statement) for statement in self.statements).strip()
 
     @property
     def turn(self) -> Turn:
         """The question and answer for a follow-up, without statements that have no source or a false
         quote."""
-        sourced = (each for each in self.statements if each.support != "none")
-        held = (each for each in sourced if all(quote.holds for quote in each.quotes))
-        return Turn(self.question, "".join(each.lead + each.text for each in held).strip(), self.private)
+        sourced = (statement for statement in self.statements if statement.support != "none")
+        held = (statement for statement in sourced if all(quote.holds for quote in statement.quotes))
+        return Turn(
+            self.question,
+            "".join(statement.lead + statement.text for statement in held).strip(),
+            self.private,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +179,13 @@ def marked(statement: Statement) -> str:
     """Return a statement as plain text, with a mark after every false quote, and one at the end for a missing
     source or quote."""
     parts: list[str] = []
-    at = 0
+    position = 0
     for quote in statement.quotes:
         if not quote.holds:
-            parts += [statement.text[at : quote.end], f" [{fault(quote)}]"]
-            at = quote.end
+            parts += [statement.text[position : quote.end], f" [{fault(quote)}]"]
+            position = quote.end
     lack = lacks(statement)
-    return "".join((*parts, statement.text[at:], f" [{lack}]" if lack else ""))
+    return "".join((*parts, statement.text[position:], f" [{lack}]" if lack else ""))
 
 
 def lacks(statement: Statement) -> str:

@@ -315,9 +315,9 @@ class Evaluation:
         now)."""
         known = self.ranks_before
         return [
-            (each.query, known[each.query], each.rank)
-            for each in self.queries
-            if each.query in known and known[each.query] != each.rank
+            (judged.query, known[judged.query], judged.rank)
+            for judged in self.queries
+            if judged.query in known and known[judged.query] != judged.rank
         ]
 
 

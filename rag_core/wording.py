@@ -100,15 +100,15 @@ def read_and_embedded(job: Job) -> list[str]:
     if job.texts_embedded == job.total_chunks_added > 0:
         return [f"{added} and embedded"]
     embedded = f"{plural(job.texts_embedded, 'text')} embedded"
-    said = ((job.total_chunks_added, added), (job.texts_embedded, embedded))
-    return [each for count, each in said if count]
+    counted = ((job.total_chunks_added, added), (job.texts_embedded, embedded))
+    return [words for count, words in counted if count]
 
 
 def unreadable(count: int) -> str:
     """Say that ``count`` passages are in a script that the model cannot read, and which model can; '' for
     0."""
-    said = "in a script that this model cannot read: found by words only. ollama:bge-m3 reads more."
-    return f"{plural(count, 'passage')} {said}" if count else ""
+    why = "in a script that this model cannot read: found by words only. ollama:bge-m3 reads more."
+    return f"{plural(count, 'passage')} {why}" if count else ""
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
@@ -127,11 +127,11 @@ def skips(by_suffix: Mapping[str, int]) -> str:
 def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_off: bool) -> str:
     """Say whether OCR will read pictures and scanned PDF files; '' if there are none. ``install`` is the
     command that installs OCR."""
-    each = [plural(pictures, "picture")] if pictures else []
-    each += [f"scanned pages of {plural(pdfs, 'PDF file')}"] if pdfs else []
-    if not each:
+    kinds = [plural(pictures, "picture")] if pictures else []
+    kinds += [f"scanned pages of {plural(pdfs, 'PDF file')}"] if pdfs else []
+    if not kinds:
         return ""
-    what = " and ".join(each)
+    what = " and ".join(kinds)
     if engine:
         return f"OCR ({engine}) reads {what}."
     if is_off:
@@ -254,12 +254,12 @@ def covered_by(root: str, by: Source) -> str:
     return f"The store's folder {by.root!r} includes {root!r} already, so no folder is added."
 
 
-def privacy(found: Privacy) -> str:
+def privacy(report: Privacy) -> str:
     """Write how many documents of a store are private, and why."""
-    if not found.private:
+    if not report.private:
         return "No private notes."
-    why = f" ({found.by_note:,} marked in the file, {found.by_rule:,} by a rule)"
-    return f"{plural(found.private, 'private note')}{why if found.by_note and found.by_rule else ''}."
+    why = f" ({report.by_note:,} marked in the file, {report.by_rule:,} by a rule)"
+    return f"{plural(report.private, 'private note')}{why if report.by_note and report.by_rule else ''}."
 
 
 def taken(source: Source) -> str:
@@ -275,12 +275,12 @@ _ORDERS = {"best": "", "newest": "newest first", "oldest": "oldest first", "name
 
 def asked_by(saved: SavedSearch) -> str:
     """Write what a saved search asks for: its text and filters as a query, its least score and its order."""
-    found = saved.filters
+    filters = saved.filters
     words = [saved.text, *(f"store:{name}" for name in saved.stores)]
     for key in _KEYS:
-        words += [f"{key}:{value}" for value in getattr(found, f"{key}s")]
-    words += found.properties
-    words += [f"{key}:{day}" for key, day in (("after", found.after), ("before", found.before)) if day]
+        words += [f"{key}:{value}" for value in getattr(filters, f"{key}s")]
+    words += filters.properties
+    words += [f"{key}:{day}" for key, day in (("after", filters.after), ("before", filters.before)) if day]
     least = f"score ≥ {saved.min_score:.0%}" if saved.min_score else ""
     parts = (" ".join(filter(None, words)), least, _ORDERS[saved.sort])
     return " · ".join(filter(None, parts))
@@ -288,10 +288,10 @@ def asked_by(saved: SavedSearch) -> str:
 
 def roots(sources: Iterable[Source]) -> str:
     """Write where on this computer the folders of a store are; '' if the viewer may not know."""
-    there = [each for each in sources if each.root and not each.removed]
-    there.sort(key=lambda each: bool(each.label))
-    said = [f"{each.label and f'{each.label}/ is '}{_shown(each.root)}" for each in there]
-    return f"Folders: {'; '.join(said)}." if said else ""
+    there = [source for source in sources if source.root and not source.removed]
+    there.sort(key=lambda source: bool(source.label))
+    places = [f"{source.label and f'{source.label}/ is '}{_shown(source.root)}" for source in there]
+    return f"Folders: {'; '.join(places)}." if places else ""
 
 
 def top_folder(sources: Iterable[Source]) -> str:
@@ -315,12 +315,13 @@ def vectors_in(info: StoreInfo) -> str:
     return f"in {info.address}" if info.address else "in the store's own file"
 
 
-def ranked(found: Diagnosis) -> str:
+def ranked(diagnosis: Diagnosis) -> str:
     """Say at which rank the best passage of a diagnosed file is for the query."""
-    if found.rank is None:
-        return f"For {found.query!r} it is not among the first 1,000 passages."
-    place = f"number {found.rank:,} with a score of {found.score or 0:.2f}"
-    return f"For {found.query!r} its best passage is {place}{'.' if found.relevant else ', a near miss.'}"
+    if diagnosis.rank is None:
+        return f"For {diagnosis.query!r} it is not among the first 1,000 passages."
+    place = f"number {diagnosis.rank:,} with a score of {diagnosis.score or 0:.2f}"
+    near_miss = "" if diagnosis.relevant else ", a near miss"
+    return f"For {diagnosis.query!r} its best passage is {place}{near_miss}."
 
 
 def command(name: str, path: str, options: str) -> str:
@@ -349,27 +350,27 @@ def lines(start: int, end: int) -> str:
     return str(start) if start == end else f"{start}-{end}"
 
 
-def where(found: Hit | Neighbour | Reference) -> str:
+def where(passage: Hit | Neighbour | Reference) -> str:
     """Write where a passage is in its document: ``page 3``, ``lines 35-40``; '' if no place is known."""
-    if found.anchor is not None:
-        return found.anchor
-    several = "line" if found.start_line == found.end_line else "lines"
-    return f"{several} {lines(found.start_line, found.end_line)}"
+    if passage.anchor is not None:
+        return passage.anchor
+    several = "line" if passage.start_line == passage.end_line else "lines"
+    return f"{several} {lines(passage.start_line, passage.end_line)}"
 
 
-def place(path: str, found: Hit | Neighbour | Reference) -> str:
+def place(path: str, passage: Hit | Neighbour | Reference) -> str:
     """Write a path and the place in the file: ``tea.md:12-30``, ``report.pdf, page 3``."""
-    if found.anchor is None:
-        return f"{path}:{lines(found.start_line, found.end_line)}"
-    return f"{path}, {found.anchor}" if found.anchor else path
+    if passage.anchor is None:
+        return f"{path}:{lines(passage.start_line, passage.end_line)}"
+    return f"{path}, {passage.anchor}" if passage.anchor else path
 
 
 def found(answer: Answer) -> str:
     """Write how many passages or documents an answer has, how they were found, and how long that took."""
     took = f"in {answer.query_time_ms:.0f} ms."
     if not answer.hits:  # where there are passages for all that, a notice says why
-        said = "shown" if answer.has_more else "more" if answer.offset else "found"
-        return f"Nothing {said} {took}"
+        verb = "shown" if answer.has_more else "more" if answer.offset else "found"
+        return f"Nothing {verb} {took}"
     fit = sum(hit.relevant for hit in answer.hits)
     near = len(answer.hits) - fit
     by_document = answer.group == "document"
