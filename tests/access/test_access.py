@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from rag_core.access.decide import Refused, Sender, decide
 from rag_core.access.headers import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, security_headers
 from rag_core.access.limits import RateLimiter
 from rag_core.access.programs import sent_token
-from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.access.proxy_headers import BEHIND_A_PROXY, OF_PROXIES, SENT_BY_PROGRAMS
@@ -301,13 +299,11 @@ ADA = "ada@example.com"
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Iterator[Library]:
+def shared(library: Library) -> Library:
     """A library with a store that Ada may search."""
-    library = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
     library.create_store(OWNER, "notes", "hashing")
     library.sharing.share(OWNER, ADA, ["notes"])
-    yield library
-    library.close()
+    return library
 
 
 def passed_on(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,11 @@ from tests.support.unwritable import no_file_grows
 ADA = "ada@example.com"
 
 
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
+@pytest.fixture(autouse=True)
+def stores(library: Library) -> None:
+    """Two stores to share."""
     for name in ("notes", "work"):
-        opened.create_store(OWNER, name, "hashing")
-    yield opened
-    opened.close()
+        library.create_store(OWNER, name, "hashing")
 
 
 def share_and_lose(library: Library, name: str) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from rag_core.config import Settings
 from rag_core.errors import NotFound
 from rag_core.extract import ocr
 from rag_core.library import Library
@@ -22,13 +20,6 @@ from tests.extract.test_ocr import packed, picture
 GUEST = Viewer("ann", stores=frozenset({"s"}))
 
 pytestmark = pytest.mark.skipif(ocr.find_engine("auto") is None, reason="no OCR is installed")
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
-    yield opened
-    opened.close()
 
 
 def draw(path: Path, words: str) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
 import pytest
 
-from rag_core.config import Settings
 from rag_core.errors import NotFound
 from rag_core.extensions import Extension
 from rag_core.extract import Worker, ocr
@@ -25,13 +24,6 @@ from tests.support.documents_made import mail
 GUEST = Viewer("ann", stores=frozenset({"s"}))
 WORDS = "BOARDING GATE SEVEN"
 Act = Callable[[Library], object]
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
-    yield opened
-    opened.close()
 
 
 def index_while(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from rag_core.config import Settings
 from rag_core.index import priority
 from rag_core.index.priority import SearchPriority
 from rag_core.library import Library
@@ -81,13 +79,6 @@ def test_steps_grow_again_once_searches_are_long_past(monkeypatch: pytest.Monkey
     with polite.searching():
         assert next(steps) == "a"
     assert list(steps) == ["bcd"]
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    opened = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
-    yield opened
-    opened.close()
 
 
 def test_a_run_gives_way_before_each_file(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
@@ -46,9 +47,10 @@ class Expected:
     decided: decisions.Decisions
 
 
-@contextmanager
-def sound_store(folder: Path) -> Iterator[Library]:
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """A library with one store ``s``, an excluded file and a private rule; nobody changes it."""
+    folder = tmp_path_factory.mktemp("sound")
     write(folder / "notes", NOTES)
     library = Library.open(Settings(folder / "data", folder / "models", ()))
     index(library, "s", folder / "notes")
@@ -60,11 +62,12 @@ def sound_store(folder: Path) -> Iterator[Library]:
     library.close()
 
 
-def expected_of(library: Library) -> Expected:
-    """What a store says, which is closed then."""
-    said = Expected(contents(library, "s"), answers(library), decided(library))
-    library.close()
-    return said
+@pytest.fixture(scope="module")
+def expected(sound: Library) -> Expected:
+    """What the store says, which is closed then."""
+    shown = Expected(contents(sound, "s"), answers(sound), decided(sound))
+    sound.close()
+    return shown
 
 
 def answers(library: Library) -> list[list[tuple[object, ...]]]:

@@ -22,23 +22,10 @@ from tests.store.damaged_store import (
     assert_comes_back,
     change,
     decided,
-    expected_of,
-    sound_store,
     tear,
 )
 from tests.support.killing import KILLS, Killer, Ledger
 from tests.support.stored import copy_of, file_of, store_of
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    with sound_store(tmp_path_factory.mktemp("sound")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def expected(sound: Library) -> Expected:
-    return expected_of(sound)
 
 
 @pytest.fixture

@@ -36,8 +36,6 @@ from tests.store.damaged_store import (
     assert_comes_back,
     change,
     decided,
-    expected_of,
-    sound_store,
     tear,
 )
 from tests.support.killing import KILLS, Killer, Ledger
@@ -49,17 +47,6 @@ pytestmark = pytest.mark.thorough
 
 SEED = int(os.environ.get("COMMONPLACE_TEST_SEED", random.SystemRandom().randrange(10**6)))
 DAMAGED_STORES = 400 if "COMMONPLACE_TORTURE" in os.environ else 6
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    with sound_store(tmp_path_factory.mktemp("sound")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def expected(sound: Library) -> Expected:
-    return expected_of(sound)
 
 
 @pytest.fixture
