@@ -368,9 +368,10 @@ def place(path: str, passage: Hit | Neighbour | Reference) -> str:
 def found(answer: Answer) -> str:
     """Write how many passages or documents an answer has, how they were found, and how long that took."""
     took = f"in {answer.query_time_ms:.0f} ms."
-    if not answer.hits:  # where there are passages for all that, a notice says why
-        verb = "shown" if answer.has_more else "more" if answer.offset else "found"
-        return f"Nothing {verb} {took}"
+    if not answer.hits and answer.has_more:  # there are passages, and a notice says why none is shown
+        return f"Nothing shown {took}"
+    if not answer.hits:
+        return f"Nothing more {took}" if answer.offset else f"Nothing found {took}"
     fit = sum(hit.relevant for hit in answer.hits)
     near = len(answer.hits) - fit
     by_document = answer.group == "document"

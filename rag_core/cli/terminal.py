@@ -352,8 +352,11 @@ def show_steps(steps: Sequence[DiagnosisStep]) -> None:
 def show_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
     """Print, store by store, why a file is found or not."""
     for diagnosis in diagnoses:
-        verdict = "can be found" if diagnosis.findable else "cannot be found"
-        click.echo(f"{plain(diagnosis.path)} {verdict} in store {diagnosis.store!r}")
+        path = plain(diagnosis.path)
+        if diagnosis.findable:
+            click.echo(f"{path} can be found in store {diagnosis.store!r}")
+        else:
+            click.echo(f"{path} cannot be found in store {diagnosis.store!r}")
         show_steps(diagnosis.steps)
         if diagnosis.query and diagnosis.findable:
             click.echo(f"      {plain(wording.ranked(diagnosis))}")
@@ -366,8 +369,10 @@ def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
     for health in healths:
         faults = sum(finding.severity == "fault" for finding in health.findings)
         checks = wording.plural(len(health.checks), "check")
-        verdict = f"{wording.plural(faults, 'fault')} in" if faults else "sound,"
-        click.secho(f"{health.store}: {verdict} {checks}", bold=True)
+        verdict = f"{health.store}: sound, {checks}"
+        if faults:
+            verdict = f"{health.store}: {wording.plural(faults, 'fault')} in {checks}"
+        click.secho(verdict, bold=True)
         for finding in health.findings:
             click.echo(f"  {finding.severity:<5} {finding.check}: {plain(finding.sentence)}")
             for example in finding.examples:
@@ -383,7 +388,10 @@ def show_repair(repaired: Repair) -> None:
     """Print the steps of a repair, and what the next run embeds again."""
     for sentence in repaired.done:
         click.echo(plain(sentence))
-    click.echo(f"Store {repaired.store!r} is sound{'.' if repaired.done else '; nothing was changed.'}")
+    if repaired.done:
+        click.echo(f"Store {repaired.store!r} is sound.")
+    else:
+        click.echo(f"Store {repaired.store!r} is sound; nothing was changed.")
     if repaired.to_embed:
         again = f"{wording.plural(repaired.to_embed, 'text')} to be embedded again."
         click.echo(f"{again} Next: commonplace index --store {repaired.store}")

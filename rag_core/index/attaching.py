@@ -52,7 +52,7 @@ _FIELDS: dict[type, str] = {
     list: "tags heading_path",
 }
 """The fields of a record's JSON, by their kind."""
-_NO_MAKER = "is empty, or holds no document that says where it is from"
+_NO_MAKER = "The vector index {address!r} is empty, or holds no document that says where it is from."
 
 Progress = Callable[[int], None]
 
@@ -84,8 +84,9 @@ def make_attached(
     the number of passages read so far. Raises VectorError when the index cannot be read or is not one of
     ours, EmbedderError when its embedder is missing here or is another model.
     """
+    problem = f"Store {path.stem!r} cannot be attached"
     with (
-        new_store_file(path, "attached", "then attach it again", make_room) as unfinished,
+        new_store_file(path, problem, "then attach it again", make_room) as unfinished,
         closing(sqlite3.connect(unfinished.with_name("records.db"), isolation_level=None)) as records,
     ):
         maker, sample = _gather(records, index, address, progress)
@@ -118,7 +119,7 @@ def maker_at(index: RemoteIndex, address: str) -> Maker:
     for record in _records(index, address):
         if "store" in record.doc:
             return _maker(record.doc["store"], address)
-    raise _not_ours(address, _NO_MAKER)
+    raise _not_ours(_NO_MAKER.format(address=address))
 
 
 def _gather(
@@ -150,7 +151,7 @@ def _gather(
             progress(count)
     db.execute("COMMIT")
     if maker is None:
-        raise _not_ours(address, _NO_MAKER)
+        raise _not_ours(_NO_MAKER.format(address=address))
     return maker, sample
 
 
@@ -161,7 +162,7 @@ def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
                 raise TypeError("no object")
             yield replace(record, key=well_formed(record.key), text=well_formed(record.text))
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise _not_ours(address, "has a record that cannot be read") from error
+        raise _not_ours(f"The vector index {address!r} has a record that cannot be read.") from error
 
 
 def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
             value: Any = record.doc.get(name, kind())
             fits = type(value) is kind and (not isinstance(value, int) or 0 <= value < _MOST)
             if not fits or (kind is list and not all(isinstance(item, str) for item in value)):
-                raise _not_ours(address, f"has a record with a wrong {name!r}")
+                raise _not_ours(f"The vector index {address!r} has a record with a wrong {name!r}.")
             fields[name] = value.encode("utf-8", "replace").decode() if kind is str else value
     fields["kept"] = _kept(record, address)
     front_matter = record.doc.get("front_matter")
@@ -182,10 +183,12 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     fields["part"] = one_line(fields["part"])
     path = fields["path"] = display(os.fsencode(fields["path"]))
     if not path or "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
-        raise _not_ours(address, "has a record with a wrong 'path'")
+        raise _not_ours(f"The vector index {address!r} has a record with a wrong 'path'.")
     is_in_order = 1 <= fields["start_line"] <= fields["end_line"]
     if fields["end"] - fields["start"] != len(record.text) or not is_in_order:
-        raise _not_ours(address, "has a record with an impossible place in its document")
+        raise _not_ours(
+            f"The vector index {address!r} has a record with an impossible place in its document."
+        )
     return fields
 
 
@@ -199,7 +202,7 @@ def _kept(record: VectorRecord, address: str) -> str | None:
         places = [0, *chain(*spans), len(record.text)]
         if places == sorted(places):
             return json.dumps(spans)
-    raise _not_ours(address, "has a record with a wrong 'kept'")
+    raise _not_ours(f"The vector index {address!r} has a record with a wrong 'kept'.")
 
 
 def _passage(doc: Mapping[str, Any], text: str) -> Passage:
@@ -223,7 +226,9 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
         for place, group in groupby(rows, lambda row: (row["path"], row["part"])):
             vectors = _put(db, source.id, *place, _distinct(group))
             if any(reason_against(vector, dimension) for vector in vectors.values()):
-                raise _not_ours(address, f"has a record without a vector of {dimension} dimensions")
+                raise _not_ours(
+                    f"The vector index {address!r} has a record without a vector of {dimension} dimensions."
+                )
             pending = [embeddings.Pending(digest, "") for digest in vectors]
             embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
     with store.decide() as db:
@@ -296,8 +301,8 @@ def _maker(written: Any, address: str) -> Maker:
         spec = chunk_spec(int(written["max_tokens"]), by_type=sizes)
         if metric in METRICS and isinstance(identity.dimension, int):
             return Maker(str(written["name"]), str(written["embedder"]), identity, metric, spec)
-    raise _not_ours(address, "does not say what made its vectors")
+    raise _not_ours(f"The vector index {address!r} does not say what made its vectors.")
 
 
-def _not_ours(address: str, what: str) -> VectorError:
-    return VectorError(f"The vector index {address!r} {what}.", "Attach one that Commonplace fills.")
+def _not_ours(problem: str) -> VectorError:
+    return VectorError(problem, "Attach one that Commonplace fills.")

@@ -317,7 +317,9 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
         own = store.path.parent
         is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
         folder = own if is_own else target.parent
-        raise not_written(store.name, "exported", folder, error, "no file was left") from error
+        raise not_written(
+            f"Store {store.name!r} cannot be exported", folder, error, "no file was left"
+        ) from error
 
 
 def import_store(
@@ -333,7 +335,8 @@ def import_store(
     store that this program can read, or cannot be written.
     """
     report = report or (lambda _: None)
-    with new_store_file(path, "made", "nothing was imported", make_room) as unpacked:
+    problem = f"Store {path.stem!r} cannot be made"
+    with new_store_file(path, problem, "nothing was imported", make_room) as unpacked:
         packed.unpack(unpacked, report)
         report(Transfer("checking", 0, 0))
         with _refusing(packed.path):

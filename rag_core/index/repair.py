@@ -80,8 +80,11 @@ def repair(
                 done, to_embed = _renew(path, open_embedder, limits, priority, close)
         except (OSError, sqlite3.Error) as error:
             if isinstance(error, PermissionError) and not system.rules.moves_open_files:
-                raise in_use(path, "repair") from error
-            raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
+                raise in_use(
+                    path, "Stop it and try again, or repair the store on the app's own Stores page."
+                ) from error
+            problem = f"Store {path.stem!r} cannot be repaired"
+            raise not_written(problem, path.parent, error, "the store is as it was") from error
     return Repair(path.stem, done, to_embed, (time.perf_counter() - started) * 1000)
 
 

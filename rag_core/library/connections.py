@@ -16,7 +16,7 @@ from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError
 from rag_core.models import ChatMessage, LLMOptions, open_llm
 from rag_core.models.addresses import destination
 from rag_core.models.chat import Call, stream_answer
-from rag_core.models.check import Found, Unanswered, printable, written
+from rag_core.models.check import Found, Unanswered, printable
 from rag_core.models.deadline import in_background
 from rag_core.providers import CHAT_MODELS, Provider
 from rag_core.reports import Connection, ConnectionState
@@ -89,13 +89,13 @@ def check_chat(
         if result.state == "unreachable" and models and name not in models:
             result = replace(result, state="not set up")  # the server is there, without this model
         return replace(result, models=models)
-    there = "None was found at Ollama or another server."
-    step = f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
+    file = config_file or "config.yaml"
+    sentence = "No model is chosen to answer questions. None was found at Ollama or another server."
+    step = f"{GET_A_MODEL} in {file}, or set COMMONPLACE_LLM."
     if models:
-        there = f"These could: {some(models, 'model')}."
-        step = written("llm", models[0], config_file).replace("write", "Write", 1)
-    sentence = f"No model is chosen to answer questions. {there}"
-    return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
+        sentence = f"No model is chosen to answer questions. These could: {some(models, 'model')}."
+        step = f"Write `llm: {models[0]}` into {file}, or set COMMONPLACE_LLM."
+    return Found("not set up", sentence, step, models=models)
 
 
 def listed_models(table: Mapping[str, Provider], options: Any) -> list[str]:

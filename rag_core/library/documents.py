@@ -109,9 +109,11 @@ class Documents(Service):
             if part is passage or (part and part.content[part.repeats if wanted else 0 :].strip()):
                 wanted.append(part)  # else it only repeats the one before
         if not wanted and whole.chunks:
-            where = f"in lines {first_line} to {last_line}" if last_line else f"from line {first_line} on"
+            empty = f"{path!r} has no text from line {first_line} on."
+            if last_line:
+                empty = f"{path!r} has no text in lines {first_line} to {last_line}."
             raise NotFound(
-                f"{path!r} has no text {where}.",
+                empty,
                 f"Its first line with text is {whole.chunks[0].start_line}, its last is"
                 f" {whole.chunks[-1].end_line}.",
             )

@@ -154,5 +154,7 @@ class Pictures(Service):
 
 
 def _none(store: str, path: str, place: str) -> NotFound:
-    where = f"{place} of {path!r}" if place else repr(path)
-    return NotFound(f"Store {store!r} has no picture of {where}.", "Open the file itself.")
+    problem = f"Store {store!r} has no picture of {path!r}."
+    if place:
+        problem = f"Store {store!r} has no picture of {place} of {path!r}."
+    return NotFound(problem, "Open the file itself.")

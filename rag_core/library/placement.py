@@ -260,8 +260,10 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
             absent = str(none_there(address, is_copy=True))
             return () if owner else (Finding(VECTOR_INDEX, "note", absent, 1),)
         if owner != store.id:
-            whose = "belongs to another installation" if owner else "is not there"
-            return (Finding(VECTOR_INDEX, "fault", f"The vector index {whose}.", 1),)
+            foreign = "The vector index belongs to another installation."
+            return (
+                Finding(VECTOR_INDEX, "fault", foreign if owner else "The vector index is not there.", 1),
+            )
         private = not withholds_private(store, remote.server)
         return _findings(outbox.compare(store, remote, private=private))
     except (VectorError, InvalidInput) as error:

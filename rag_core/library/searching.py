@@ -221,8 +221,9 @@ class Searching(Service):
                 path = rows[0]["path"]
             view = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
             if view is None and (path or key):
-                what = f"passage {key!r}" if key else f"document {path!r}"
-                raise NotFound(f"Store {store!r} has no {what}.", "It may have moved; search for it.")
+                problem = f"Store {store!r} has no document {path!r}."
+                problem = f"Store {store!r} has no passage {key!r}." if key else problem
+                raise NotFound(problem, "It may have moved; search for it.")
             if view is None or (active := active_identity(db)) is None:
                 return view, scope
             keys = [key] if key else [chunk.key for chunk in view.chunks]

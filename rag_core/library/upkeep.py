@@ -189,20 +189,26 @@ def _extensions(timeout_s: float) -> list[DiagnosisStep]:
         embedders = {name: row.extension for name, row in added_embedders().items()}
         indexes = {name: row.extension for name, row in added_vector_indexes().items()}
         groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
-            (packages(), "reads files ending in '{}' as {}", worker.load),
-            (installed_chunkers(), "adds the chunker '{}'", lambda extension: extension.load(ExtractError)),
-            (embedders, "adds the embedders '{}:…'", lambda extension: extension.load(EmbedderError)),
-            (indexes, "adds the vector index '{}'", package_backend),
+            (packages(), "The package {package} reads files ending in '{name}' as {type}", worker.load),
+            (
+                installed_chunkers(),
+                "The package {package} adds the chunker '{name}'",
+                lambda extension: extension.load(ExtractError),
+            ),
+            (
+                embedders,
+                "The package {package} adds the embedders '{name}:…'",
+                lambda extension: extension.load(EmbedderError),
+            ),
+            (indexes, "The package {package} adds the vector index '{name}'", package_backend),
         )
         steps = []
-        for group, adds, load in groups:
+        for group, sentence, load in groups:
             for name, extension in group.items():
-                does = adds.format(name, added_type(extension))
+                adds = sentence.format(package=extension, name=name, type=added_type(extension))
                 try:
                     load(extension)
-                    steps.append(
-                        DiagnosisStep("ok", f"The package {extension} {does} (commonplace.{extension.kind}).")
-                    )
+                    steps.append(DiagnosisStep("ok", f"{adds} (commonplace.{extension.kind})."))
                 except RagError as error:
                     steps.append(DiagnosisStep("no", str(error)))
         return steps

@@ -15,7 +15,7 @@ from rag_core.system import sync
 
 
 @contextmanager
-def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
+def new_store_file(path: Path, problem: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
     """Give the block an unfinished file, which becomes the store ``path`` at the end. An error leaves
     nothing.
 
@@ -23,7 +23,7 @@ def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], N
 
     Raises:
         InvalidInput: ``path`` exists.
-        StoreError: the disk fails. It says ``what`` could not be done (made, attached), and ``advice``.
+        StoreError: the disk fails. It says ``problem``, a sentence without the cause, and ``advice``.
 
     """
     try:
@@ -39,5 +39,5 @@ def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], N
     except (OSError, sqlite3.Error, StoreError) as error:
         cause = error.__cause__ if isinstance(error, StoreError) else error
         if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
-            raise not_written(path.stem, what, path.parent, cause, advice) from error
+            raise not_written(problem, path.parent, cause, advice) from error
         raise

@@ -76,19 +76,19 @@ def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> No
 
 def cannot_write(path: Path, error: BaseException) -> StoreError:
     """Return the error for a store that cannot be written because of ``error``."""
-    problem = not_written(path.stem, "written", path.parent, error).message
+    problem = not_written(f"Store {path.stem!r} cannot be written", path.parent, error).message
     if blames_file(error):
         return StoreDamaged(problem, MEND)
     advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
     return StoreError(problem, advice)
 
 
-def not_written(name: str, what: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:
-    """Return the error for a store that cannot be ``what`` (made, exported …), because of the disk or the
-    rights on ``folder``. ``kept`` is a sentence about what was saved."""
+def not_written(problem: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:
+    """Return the error for what the disk, or the rights on ``folder``, do not allow. ``problem`` is its
+    sentence without the cause and the full stop; ``kept`` is a sentence about what was saved."""
     why = (error.strerror if isinstance(error, OSError) else None) or error
     return StoreError(
-        f"Store {name!r} cannot be {what}: {why}.",
+        f"{problem}: {why}.",
         f"Check that {str(folder)!r} can be written and its disk is not full{'; ' if kept else ''}{kept}.",
     )
 

@@ -24,6 +24,7 @@ from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, no
 from rag_core.store.staging import staging_folder
 from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
 
+_NOT_MIGRATED = "Store {name!r} cannot be brought up to date"
 _PAGE_SIZE = 8192
 _RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
@@ -195,7 +196,7 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             if path.exists():
                 raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
-            raise not_written(path.stem, "created", path.parent, error) from error
+            raise not_written(f"Store {path.stem!r} cannot be created", path.parent, error) from error
         return cls(path)
 
     def _migrate(self, busy_timeout_s: float) -> None:
@@ -214,11 +215,11 @@ class Store:
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if still and not is_damage(error):
-                problem = f"Store {self.name!r} cannot be brought up to date: {error}."
-                raise StoreError(problem, "Copy the file to a folder that can be written.") from error
+                advice = "Copy the file to a folder that can be written."
+                raise StoreError(f"{_NOT_MIGRATED.format(name=self.name)}: {error}.", advice) from error
             if isinstance(error, sqlite3.Error) and not blames_file(error):
-                folder, kept = self.path.parent, "nothing was lost"
-                raise not_written(self.name, "brought up to date", folder, error, kept) from error
+                problem = _NOT_MIGRATED.format(name=self.name)
+                raise not_written(problem, self.path.parent, error, "nothing was lost") from error
             raise StoreDamaged(f"Store {self.name!r} is damaged: {error}.", MEND) from error
         finally:
             db.close()
@@ -318,8 +319,10 @@ def remove(path: Path, close: Callable[[], None]) -> None:
             _remove_beside(path)
         except PermissionError as error:
             if system.rules.moves_open_files:
-                raise not_written(path.stem, "deleted", path.parent, error) from error
-            raise in_use(path, "delete") from error
+                raise not_written(f"Store {path.stem!r} cannot be deleted", path.parent, error) from error
+            raise in_use(
+                path, "Stop it and try again, or delete the store on the app's own Stores page."
+            ) from error
 
 
 def rename(
@@ -349,8 +352,10 @@ def rename(
         except (sqlite3.DatabaseError, OSError) as error:
             is_held = isinstance(error, PermissionError) and not system.rules.moves_open_files
             if is_held or sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise in_use(path, "rename") from error
-            raise not_written(path.stem, "renamed", path.parent, error) from error
+                raise in_use(
+                    path, "Stop it and try again, or rename the store on the app's own Stores page."
+                ) from error
+            raise not_written(f"Store {path.stem!r} cannot be renamed", path.parent, error) from error
 
 
 def _rename_all(path: Path, target: Path) -> None:
@@ -372,13 +377,9 @@ def _rename_all(path: Path, target: Path) -> None:
         file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
 
 
-def in_use(path: Path, what: str) -> StoreBusy:
-    """Return the error for a store that cannot be ``what`` (rename, delete) while another process has it
-    open."""
-    return StoreBusy(
-        f"Store {path.stem!r} is in use by another process, such as a running app.",
-        f"Stop it and try again, or {what} the store on the app's own Stores page.",
-    )
+def in_use(path: Path, advice: str) -> StoreBusy:
+    """Return the error for a store that cannot be changed while another process has it open."""
+    return StoreBusy(f"Store {path.stem!r} is in use by another process, such as a running app.", advice)
 
 
 def take_place(new: Path, path: Path) -> Path:

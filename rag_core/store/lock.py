@@ -44,7 +44,7 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
     except Timeout:
         raise _refusal(store, work) from None
     except OSError as error:
-        raise not_written(store.stem, "locked", store.parent, error) from error
+        raise not_written(f"Store {store.stem!r} cannot be locked", store.parent, error) from error
     try:
         if not isinstance(lock, SoftFileLock):  # it writes its own words into the file
             try:

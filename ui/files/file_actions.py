@@ -21,11 +21,11 @@ _Action = tuple[str, str, _Act, str]  # name, icon, what it does, help
 _POLL_S: Final = 0.5
 _INCLUDE: Final = "Include again"
 _NOW: Final = {
-    "": "is gone: it was deleted or moved",
-    "fresh": "was read again",
-    "failed": "could not be read",
-    "skipped": "was skipped",
-    "waiting": "was read, but not all text in its pictures",
+    "": "{path!r} is gone: it was deleted or moved.",
+    "fresh": "{path!r} was read again.",
+    "failed": "{path!r} could not be read.",
+    "skipped": "{path!r} was skipped.",
+    "waiting": "{path!r} was read, but not all text in its pictures.",
 }
 _ASKED: Final = "file_asked"  # what was asked for last, until its run has ended
 _EXCLUDE: Final = (
@@ -89,8 +89,8 @@ def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
             except NotFound:
                 state = ""
             again = (name, state) == (_INCLUDE, "fresh")
-            now = "is included again" if again else _NOW.get(state, f"is {state} now")
-            say_later(INDEX_PLACE, f"{path!r} {now}.")
+            outcome = "{path!r} is included again." if again else _NOW.get(state, "{path!r} is {state} now.")
+            say_later(INDEX_PLACE, outcome.format(path=path, state=state))
     show_waiting(INDEX_PLACE)
 
 

@@ -154,13 +154,18 @@ def _refuse_busy(address: str, port: int) -> None:
         except OSError as error:
             problem, step = {
                 errno.EADDRINUSE: (
-                    "is already in use",
+                    f"Port {port} is already in use.",
                     f"If that is Commonplace, open http://127.0.0.1:{port}; otherwise choose another --port"
                     " (`make run PORT=9000`).",
                 ),
-                errno.EACCES: ("is reserved for the system", "Choose one above 1023, such as 8501."),
-            }.get(error.errno or 0, (f"cannot be used: {error.strerror}", "Choose another --port."))
-            raise RagError(f"Port {port} {problem}.", step) from error
+                errno.EACCES: (
+                    f"Port {port} is reserved for the system.",
+                    "Choose one above 1023, such as 8501.",
+                ),
+            }.get(
+                error.errno or 0, (f"Port {port} cannot be used: {error.strerror}.", "Choose another --port.")
+            )
+            raise RagError(problem, step) from error
 
 
 def _allow_connections() -> None:

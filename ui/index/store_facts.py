@@ -69,8 +69,11 @@ def health_html(health: Health) -> str:
     how = f"{plural(len(health.checks), 'check')} on {moment(health.checked_at)}"
     findings = sorted(health.findings, key=lambda finding: finding.severity)  # a fault before a note
     faults = [finding for finding in findings if finding.severity == "fault"]
-    verdict = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
-    verdict = verdict if findings else f"Sound: {how} found nothing wrong."
+    verdict = f"Sound: {how} found nothing wrong."
+    if faults:
+        verdict = f"{plural(len(faults), 'fault')} in {how}:"
+    elif findings:
+        verdict = f"Sound, with a note, by {how}:"
     rows = ""
     for finding in findings:
         examples = html.escape("; ".join(map(in_one_line, finding.examples)))

@@ -165,10 +165,13 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
 
     name, _, address = info.switching.partition(" in ")
     target = embedder(name) + (f" in {address}" if address else "")
-    left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
-    state = "It is being done now" if running else left
-    until = f"until the end searches use {embedder(info.embedder)}."
-    st.html(hits.paragraphs(f"It switches to {target}. {state}; {until}", status=True))
+    used = embedder(info.embedder)
+    state = f"All texts are embedded; until the end searches use {used}."
+    if running:
+        state = f"It is being done now; until the end searches use {used}."
+    elif info.to_switch:
+        state = f"{info.to_switch:,} texts are still to embed; until the end searches use {used}."
+    st.html(hits.paragraphs(f"It switches to {target}. {state}", status=True))
     if running:
         show_run(viewer, info.name)
     with st.container(horizontal=True):
