@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -13,8 +13,12 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from rag_core.config import Settings
+from rag_core.library import Library
 from tests.browser.browser import NAMED, NoBrowser, find
+from tests.conftest import index
 from tests.support.live import Server, start
+from tests.support.trees import write
 
 QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -102,6 +106,16 @@ def places(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
+def library_of(folder: Path, store: str, files: Mapping[str, str]) -> Iterator[Library]:
+    """The library of the app of `places`, with a store of these files, which are in ``notes``."""
+    write(folder / "notes", files)
+    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
+    index(library, store, folder / "notes")
+    yield library
+    library.close()
+
+
+@contextmanager
 def watch(folder: Path, environment: dict[str, str], **options: Any) -> Iterator[Watched]:
     """Serve the app with its own files in ``folder`` and open a browser of 1280 × 900; ``options`` are
     those of Playwright's ``launch_persistent_context``."""
@@ -124,6 +138,19 @@ def watch(folder: Path, environment: dict[str, str], **options: Any) -> Iterator
         page.on("pageerror", lambda e: watched.errors.append(str(e)))
         yield watched
         context.close()
+
+
+@contextmanager
+def watched_store(
+    folder: Path, store: str, files: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> Iterator[Watched]:
+    """The app over one store of these files, watched to its end: it asks no other host, and logs no error."""
+    with library_of(folder, store, files):
+        pass
+    with watch(folder, places(folder) | dict(environment or {})) as watched:
+        yield watched
+        assert watched.elsewhere == []
+        assert watched.errors == []
 
 
 def tab_to(page: Page, name: str) -> None:

@@ -9,13 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag_core.config import Settings
-from rag_core.library import Library
-from tests.browser.chromium import Watched, places, tab_to, watch
-from tests.conftest import index
+from tests.browser.chromium import Watched, tab_to, watched_store
 from tests.support.chat_servers import Messages, OllamaChat
 from tests.support.standin import serving
-from tests.support.trees import write
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -50,15 +46,9 @@ def talker() -> Iterator[Talker]:
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory, talker: Talker) -> Iterator[Watched]:
     folder: Path = tmp_path_factory.mktemp("ask")
-    write(folder / "notes", NOTES)
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "port", folder / "notes")
-    library.close()
     model = {"COMMONPLACE_LLM": "ollama:talker", "COMMONPLACE_OLLAMA_URL": talker.url}
-    with watch(folder, places(folder) | model) as watched:
+    with watched_store(folder, "port", NOTES, model) as watched:
         yield watched
-        assert watched.elsewhere == []
-        assert watched.errors == []
 
 
 def test_an_answer_comes_as_it_is_written_and_survives_a_reload(app: Watched, talker: Talker) -> None:

@@ -9,12 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
-from rag_core.config import Settings
-from rag_core.library import Library
-from tests.browser.chromium import Watched, places, watch
-from tests.conftest import index
+from tests.browser.chromium import Watched, watched_store
 from tests.pages.visiting import HOSTILE
-from tests.support.trees import write
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -30,14 +26,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         )
         for number, name in enumerate(("Grey", "Purple", "Squacco"), 1)
     }
-    write(folder / "notes", {**notes, "odd.md": f"# Odd\n\nHerons {HOSTILE}\n"})
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "birds", folder / "notes")
-    library.close()
-    with watch(folder, places(folder)) as watched:
+    with watched_store(folder, "birds", {**notes, "odd.md": f"# Odd\n\nHerons {HOSTILE}\n"}) as watched:
         yield watched
-        assert watched.elsewhere == []
-        assert watched.errors == []
 
 
 def card(app: Watched, name: str) -> Locator:

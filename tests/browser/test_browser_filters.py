@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag_core.config import Settings
-from rag_core.library import Library
-from tests.browser.chromium import Watched, places, watch
-from tests.conftest import index
-from tests.support.trees import write
+from tests.browser.chromium import Watched, watched_store
 
 pytestmark = pytest.mark.browser
 
@@ -23,13 +19,9 @@ NOTE = "---\nstatus: {}\n---\n# Heron {}\n\nThe heron waits at {}.\n"
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Watched]:
     states = ("open", "open", "done", "waiting")
-    write(tmp_path / "notes", {f"{n}.md": NOTE.format(state, n, n) for n, state in enumerate(states)})
-    library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
-    index(library, "birds", tmp_path / "notes")
-    library.close()
-    with watch(tmp_path, places(tmp_path)) as watched:
+    notes = {f"{n}.md": NOTE.format(state, n, n) for n, state in enumerate(states)}
+    with watched_store(tmp_path, "birds", notes) as watched:
         yield watched
-        assert watched.errors == []
 
 
 def test_only_the_cross_of_a_chosen_chip_removes_it(app: Watched) -> None:

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.browser.chromium import FOCUSED, Watched, places, tab_to, watch
-from tests.conftest import index
+from tests.browser.chromium import FOCUSED, Watched, library_of, places, tab_to, watch
 from tests.support.standin import nobody
 from tests.support.trees import write
 
@@ -91,11 +89,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def library(folder: Path) -> Iterator[Library]:
     """A store of three files."""
     notes = {f"{name}.md": f"# {name}\n\nThe {name} grows.\n" for name in ("Rose", "Tulip")}
-    write(folder / "notes", {**notes, "water.py": "def water(): pass\n"})
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "garden", folder / "notes")
-    yield library
-    library.close()
+    with library_of(folder, "garden", {**notes, "water.py": "def water(): pass\n"}) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.browser.chromium import Watched, places, watch
+from tests.browser.chromium import Watched, library_of, places, watch
 from tests.conftest import index
 from tests.support.trees import write
 
@@ -24,11 +23,9 @@ OPEN = "---\nstatus: open\n---\n# Heron {}\n\nThe heron waits.\n"
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
-    write(tmp_path / "notes", {"1.md": OPEN.format(1), "2.md": OPEN.format(2)})
-    library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
-    index(library, "birds", tmp_path / "notes")
-    yield library
-    library.close()
+    notes = {"1.md": OPEN.format(1), "2.md": OPEN.format(2)}
+    with library_of(tmp_path, "birds", notes) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -15,10 +15,9 @@ from playwright.sync_api import expect
 
 from rag_core.api import answers
 from rag_core.api.encoding import hits_csv, json_bytes
-from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.browser.chromium import Watched, places, watch
+from tests.browser.chromium import Watched, library_of, places, watch
 from tests.conftest import index
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
@@ -46,14 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def library(folder: Path) -> Iterator[Library]:
     """A store of 25 notes."""
-    (folder / "notes").mkdir()
-    for number in range(25):
-        text = f"# Heron {number}\n\nThe heron waits {number} times.\n"
-        (folder / "notes" / f"{number}.md").write_text(text)
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "birds", folder / "notes")
-    yield library
-    library.close()
+    notes = {f"{n}.md": f"# Heron {n}\n\nThe heron waits {n} times.\n" for n in range(25)}
+    with library_of(folder, "birds", notes) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -8,23 +8,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag_core.config import Settings
-from rag_core.library import Library
-from tests.browser.chromium import places, watch
-from tests.conftest import index
+from tests.browser.chromium import watched_store
 from tests.index import portable_file
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 
 def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "rose.md").write_text("# Rose\n\nCut roses in late winter.\n", "utf-8")
-    library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
-    index(library, "garden", notes)
-    library.close()
-    with watch(tmp_path, places(tmp_path)) as app:
+    with watched_store(tmp_path, "garden", {"rose.md": "# Rose\n\nCut roses in late winter.\n"}) as app:
         page = app.page
         app.open("/stores")
         page.get_by_role("link", name="garden").click()

@@ -11,12 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
-from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.browser.chromium import Watched, places, watch
-from tests.conftest import index
-from tests.support.trees import write
+from tests.browser.chromium import Watched, library_of, places, watch
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -45,11 +42,8 @@ def library(folder: Path) -> Iterator[Library]:
         f"{n}.md": f"---\ntags: [{WORDS[n % 11]}]\ndate: 202{n % 6}-03-11\n---\n# Note {n}\n\n{words}\n"
         for n, words in enumerate(text)
     }
-    write(folder / "notes", notes)
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "notes", folder / "notes")
-    yield library
-    library.close()
+    with library_of(folder, "notes", notes) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
-from rag_core.config import Settings
-from rag_core.library import Library
-from tests.browser.chromium import Watched, places, watch
-from tests.conftest import index
-from tests.support.trees import write
+from tests.browser.chromium import Watched, watched_store
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -33,14 +29,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         + "\n\n".join(f"## Part {part}\n\nThe {kind} heron waits {part} beside the water." for part in "123")
         for number, kind in enumerate(KINDS)
     }
-    write(folder / "notes", notes)
-    library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
-    index(library, "birds", folder / "notes")
-    library.close()
-    with watch(folder, places(folder)) as watched:
+    with watched_store(folder, "birds", notes) as watched:
         yield watched
-        assert watched.elsewhere == []
-        assert watched.errors == []
 
 
 def expect_no_fault(app: Watched) -> None:
