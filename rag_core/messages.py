@@ -119,7 +119,7 @@ TEXTS = {
     "paused": "The folder is paused; changes wait.",
     "kept": "{reason} {meanwhile}",
     "found_until_run": "It can be found until the next run.",
-    "forgotten_by_run": "The next run forgets it.",
+    "forgotten_by_run": "The next run removes it from the index.",
     "still_found": "Its indexed text can still be found.",
     "folder_removed": "The folder is being removed from the store.",
     "excluded": "It is excluded. {reason}",

@@ -113,7 +113,7 @@ class Hit(Shown):
     file_path: str = at("path")
     metadata: Metadata
     id: str = at("key")
-    relevant: Annotated[bool, described("Whether it is good enough, by the scores of `mode`.")]
+    relevant: Annotated[bool, described("Whether it fits the query, by its score in this `mode`.")]
     similarity: Rounded | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     highlights: list[tuple[int, int]] = at("spans")
@@ -147,7 +147,9 @@ class Freshness(Shown):
         return wording.freshness(state)
 
 
-_Freshness = Annotated[Freshness | None, described("How far the stores are behind. Null for a guest.")]
+_Freshness = Annotated[
+    Freshness | None, described("How far the stores are behind their folders. Null for a guest.")
+]
 
 
 @shows(types.Answer, without="notices fitting fits_more by_words")
@@ -260,7 +262,7 @@ def similar(store: str, documents: Iterable[types.Similar]) -> SimilarDocuments:
 class Part(Shown):
     """A document in a file that holds many, such as a message of a mailbox."""
 
-    file_path: Annotated[str, described("The path of the file and, behind #, what it is called there.")] = at(
+    file_path: Annotated[str, described("The path of the file, then # and the name of the part.")] = at(
         "address"
     )
     title: str
@@ -376,7 +378,7 @@ class Reference(Shown):
 
     id: str = at("key")
     anchor: _Anchor
-    relevant: Annotated[bool, described("True: only what fits is in an answer.")]
+    relevant: Annotated[bool, described("Always true: an answer uses only passages that fit.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
 
@@ -396,7 +398,7 @@ class Statement(Shown):
 @shows(replies.Reply)
 class Reply(Shown):
     question: str
-    answer: Annotated[str, described("The whole answer, marked where its sources do not hold it.")]
+    answer: Annotated[str, described("The whole answer. Parts that its sources do not support are marked.")]
     answer_kind: Annotated[
         Literal["model", "quotes", "none"],
         described(

@@ -171,14 +171,16 @@ async def body_of(request: Request) -> Any:
     try:
         return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise InvalidInput("The body is not JSON in UTF-8, or too deep.", "Send one JSON object.") from None
+        raise InvalidInput(
+            "The body is not JSON in UTF-8, or is nested too deeply.", "Send one JSON object."
+        ) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object from its pairs. Raises InvalidInput if a name comes twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise InvalidInput("A name is there twice.", "Send each once.")
+        raise InvalidInput("A field is sent twice.", "Send each field once.")
     return fields
 
 
@@ -194,6 +196,6 @@ def parameters_of(query: QueryParams, path: Mapping[str, str], kind: Kind) -> An
         values = query.getlist(name)
         is_list = fields.get(name, {}).get("type") == "array"
         if name in path or (len(values) > 1 and not is_list):
-            raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
+            raise InvalidInput(f"{name[:40]}: It is sent twice.", "Send it once.")
         parameters[name] = values if is_list else values[0]
     return kind.read(parameters)

@@ -81,7 +81,7 @@ FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
 _SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
 GROUP: Final = "What a result is: a `document` with its best passage, or every passage (`none`)."
 FACETS: Final = "Whether to count what matches by type, tag, folder, store and year."
-SORT: Final = "The order of what fits; near misses follow."
+SORT: Final = "The order of the passages that fit; near misses follow."
 _HOW_MANY: Final = "Passages to answer from; 0 is the setting `top_k`, else 5."
 _ALL_STORES = "Without any, all that you may see."
 

@@ -92,7 +92,9 @@ def source_resume(number: int, store: str) -> None:
 @source.command("remove")
 @number_argument
 @options.store_option
-@click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and do nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show which files would be removed from the index, and do nothing."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
     """Remove a folder from a store; its files stay on the disk."""
@@ -103,8 +105,11 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
         options.emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     if not yes:
-        forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
+        files = plural(len(plan.deleted), "file")
+        question = (
+            f"This removes {files} of {known.root} from the index; they stay on disk. Remove the folder?"
+        )
         with options.asking("--yes"):
-            click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
+            click.confirm(question, abort=True, err=True)
     library.sources.remove(OWNER, store, number)
     run_requests(library, store)

@@ -102,7 +102,7 @@ def server_address(port: int | None = None) -> Kind:
     return Kind(
         "an address like http://127.0.0.1:8080, without user, password, '?' and '#'",
         schemas.no_info_after_validator_function(read, schemas.str_schema()),
-        advice="Change it; a key goes into a setting of its own, in a variable or .env.",
+        advice="Change it. A key has a setting of its own; give it in a variable or in .env.",
         hidden="with @",
     )
 

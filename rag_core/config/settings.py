@@ -89,7 +89,7 @@ class Settings(BaseModel):
         None, "The most characters of a passage of a new store; less for small embedders.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
         None, "The characters that neighbouring passages of a new store share; less than `chunk_size`, and "
-        "only beside it.", "a fifth of chunk_size")
+        "only together with it.", "a fifth of chunk_size")
     chunking: tables.Chunking = _new(
         (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
@@ -171,8 +171,10 @@ class Settings(BaseModel):
         None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
         0.0, "How strongly newer documents are preferred; 0 prefers them only among equals.")
-    k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by words.")
-    k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
+    k_lex: Annotated[int, whole(1, 2_000)] = _search(
+        100, "How many passages a search gathers by their words, before it orders them.")
+    k_vec: Annotated[int, whole(1, 2_000)] = _search(
+        100, "How many passages a search gathers by meaning, before it orders them.")
 
     reranker: kinds.RerankerName | None = _search(
         None, "A model that reads each of the best 50 hits with the query, and sorts them again.", "none")

@@ -129,7 +129,7 @@ def _from_yaml(text: str, file: Origin) -> Given:
         if BY_NAME[name].secret:
             raise value.origin.error(
                 f"{value.origin.name} is a secret, which config.yaml must not hold",
-                f"Write {BY_NAME[name].variable}=… into .env beside it, or set the variable.",
+                f"Write {BY_NAME[name].variable}=… into .env next to it, or set the variable.",
             )
     return {name: value for name, value in given.items() if value or not BY_NAME[name].kind.before}
 

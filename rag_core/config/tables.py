@@ -93,7 +93,7 @@ def check_overlap(size: int, overlap: int, origin: Origin) -> None:
     """Raise InvalidSettings unless the overlap is less than the size."""
     if overlap >= size:
         problem = f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}"
-        raise origin.error(problem, "Make it smaller, such as a fifth.")
+        raise origin.error(problem, "Make it smaller, such as a fifth of the chunk_size.")
 
 
 ChunkSize = Annotated[int, _CHUNK_SIZE]

@@ -100,7 +100,7 @@ def _renew(
     if (decided := decisions.kept(path)) is None:
         raise StoreError(
             f"Store {path.stem!r} is damaged beyond repair: neither it nor the file of your decisions"
-            " beside it can be read.",
+            " next to it can be read.",
             "Delete the store, then import its export or index its folders again.",
         )
     old = _old(path)
@@ -141,7 +141,7 @@ def _renew(
     done = [
         f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} reused.",
         "The list of earlier runs is empty now.",
-        f"The damaged file is kept as {kept.name!r} beside the new one; delete it when nothing is missing.",
+        f"The damaged file is kept as {kept.name!r} next to the new one; delete it when nothing is missing.",
     ]
     if unread:
         done.append(f"Paused folders whose files are no longer known were not read: {', '.join(unread)}.")

@@ -130,13 +130,13 @@ class Documents(Service):
         return replace(document, chunks=tuple(view.neighbours(rows, key)))
 
     def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
-        """Take passages out of the index until their files change or are read again; returns how many. Raises
+        """Remove passages from the index until their files change or are read again; returns how many. Raises
         NotFound if one of them is missing; then nothing is taken out."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
             ids = find.chunk_ids(db, keys, find.visible(viewer))
             if missing := [key for key in keys if key not in ids]:
-                advice = "Nothing was taken out. Search again; its file was changed."
+                advice = "Nothing was removed. Search again: the file was changed."
                 raise NotFound(f"Store {store!r} has no passage {missing[0][:80]!r}.", advice)
             documents.take_out_chunks(db, ids.values())
             is_remote = bool(outbox.address(db))

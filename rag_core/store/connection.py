@@ -102,7 +102,9 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
     problem, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
     if log_size(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
-        advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
+        advice = (
+            "Its newest changes are in a log file next to it: copy its files to a folder that can be written."
+        )
     elif is_outside(error) and not is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
     else:
@@ -162,7 +164,9 @@ class OpenedFile:
 
     def gone(self) -> StoreError:
         """Return the error for a store that was replaced, renamed or deleted after it was opened."""
-        return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
+        return StoreError(
+            f"Store {self.path.stem!r} is not open any more: it was closed, renamed or deleted.", "Try again."
+        )
 
 
 class Readers:

@@ -67,7 +67,7 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
 def _decided(store: Store) -> Finding | None:
     if store.is_as_decided():
         return None
-    return Finding(_DECISIONS, "fault", "The store does not have your decisions as the file beside it.", 1)
+    return Finding(_DECISIONS, "fault", "Your decisions in the store differ from the file next to it.", 1)
 
 
 def _look(wanted: Check, db: sqlite3.Connection) -> Finding | None:

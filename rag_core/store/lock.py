@@ -68,9 +68,9 @@ def _refusal(store: Path, work: Work) -> StoreError:
     cancel = "cancel the run (`commonplace jobs --cancel`), or wait for its end"
     wait = cancel if by_run else "try again when that has ended"
     if work == "index" and by_run:
-        advice = "The request was left for that run, which does it, too."
+        advice = "The request is kept for that run, which does it, too."
     elif work == "index":
-        advice = "The request was left, and nobody takes it meanwhile: run it again when that has ended."
+        advice = "The request is kept, but nothing runs it now: run the command again when that has ended."
     elif work == "make":
         advice = f"Choose another name, or {wait}."
     else:

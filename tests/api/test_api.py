@@ -195,7 +195,7 @@ def test_a_query_may_hold_what_steers_a_terminal_or_a_database(api: Rest) -> Non
         ("/documents/notes/nine.md", 404, "Store 'notes' has no file 'nine.md'."),
         ("/documents/notes/%2Fetc%2Fpasswd", 404, "Store 'notes' has no file"),
         ("/documents?store=nine", 400, "store: There is no store called 'nine'."),
-        ("/documents?store=notes&store=notes", 400, "store: It is there twice."),
+        ("/documents?store=notes&store=notes", 400, "store: It is sent twice."),
         ("/documents?store=notes&state=lost", 400, 'state[0]: "lost" cannot be used.'),
         ("/status?all=1", 400, "all: There is no such field."),
     ],

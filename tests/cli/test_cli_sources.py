@@ -62,7 +62,7 @@ def test_remove_forgets_the_documents_when_it_is_confirmed(
     assert len(run(*listed, "--json").json["sources"]) == 1
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     result = run(*remove)
-    assert f"This forgets 3 files of {garden}; on the disk they stay." in result.err
+    assert f"This removes 3 files of {garden} from the index; they stay on disk." in result.err
     assert "3 forgotten" in result.out
     assert run(*listed, "--json").json["sources"] == []
     assert len(list(garden.iterdir())) == 3

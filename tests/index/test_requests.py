@@ -147,7 +147,7 @@ def test_a_request_during_upkeep_is_refused_with_the_reason(
     with lock.hold(store.path, work), pytest.raises(InUpkeep) as refused:
         library.jobs.run(OWNER, "s")
     assert refused.value.message == f"Store 's' {UPKEEP[work]}."
-    assert "nobody takes it meanwhile" in refused.value.suggestion
+    assert "nothing runs it now" in refused.value.suggestion
     assert library.jobs.requested(OWNER, "s")
     assert library.jobs.run(OWNER, "s") is not None
 
@@ -189,9 +189,9 @@ def test_a_run_of_a_deleted_store_leaves_the_new_one_alone(
     other.stores.delete(OWNER, "s")
     new = new_store(store.path)
 
-    with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
+    with pytest.raises(StoreError, match="is not open any more"):
         rag_core.index.index.run(store, lambda _: Hashing())
-    with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
+    with pytest.raises(StoreError, match="is not open any more"):
         rag_core.index.requests.request(store, None)
 
     assert not rag_core.index.requests.requested(new)

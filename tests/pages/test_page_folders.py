@@ -107,7 +107,7 @@ def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
     garden: Path, code: Path
 ) -> None:
     app = press(page(), f"source_remove_{STORE}_1")
-    assert "forgets **4 files**, which stay on the disk" in texts(app)
+    assert "This removes **4 files** from the index; they stay on disk" in texts(app)
     assert set(app.dataframe[0].value["File"]) == {"rose.md", "bee.md", "deep/ink.md", "todo.txt"}
     assert len(paths()) == 5, "a look changes nothing"
     done(press(app, f"source_{STORE}_1_remove"))

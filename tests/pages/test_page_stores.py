@@ -102,7 +102,7 @@ def test_a_store_is_renamed_with_all_that_is_in_it(garden: Library) -> None:
 
 def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path) -> None:
     app = page(store="garden")
-    assert "forgets its 3 passages of 3 files" in texts(app)
+    assert "This deletes the index of 3 passages of 3 files; your files stay." in texts(app)
     app.text_input(key="store_delete_name_garden").set_value("gardn")
     press_label(app, "Delete store")
     assert "That is not the store's name. Nothing was deleted." in texts(app)

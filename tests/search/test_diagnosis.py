@@ -104,7 +104,7 @@ def test_a_changed_file_is_found_as_it_was_and_a_missing_one_is_not(library: Lib
     assert [step.state for step in missing.steps] == ["ok", "no"]
     assert not library.search(OWNER, "boat river", mode="lexical").hits
     assert missing.steps[1].sentence.startswith("It cannot be read: no such file")
-    assert missing.steps[1].sentence.endswith("The next run forgets it.")
+    assert missing.steps[1].sentence.endswith("The next run removes it from the index.")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_an_unplugged_disk_held_is_found_still_and_not_forgotten(
     assert found.steps[1].sentence == (
         f"The folder {str(vault)!r} does not exist. Its indexed text can still be found."
     )
-    assert "forgets" not in " ".join(step.sentence for step in found.steps)
+    assert "The next run removes" not in " ".join(step.sentence for step in found.steps)
     library.jobs.request(OWNER, "s")
     library.jobs.run(OWNER, "s")
     assert ask(library, "a.md").steps == found.steps

@@ -120,7 +120,8 @@ def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
     with pytest.raises(StoreError) as refused:
         library.upkeep.repair(OWNER, "s")
     assert refused.value.message == (
-        "Store 's' is damaged beyond repair: neither it nor the file of your decisions beside it can be read."
+        "Store 's' is damaged beyond repair: neither it nor the file of your decisions next to it can be"
+        " read."
     )
     assert refused.value.suggestion == "Delete the store, then import its export or index its folders again."
     assert file_of(library).read_bytes() == before

@@ -179,7 +179,7 @@ def test_a_store_that_is_renamed_while_it_is_opened_is_left_alone(
         return db
 
     monkeypatch.setattr("rag_core.store.file.connect", slow)
-    with pytest.raises(StoreError, match="'a' was closed, renamed or deleted meanwhile"):
+    with pytest.raises(StoreError, match="'a' is not open any more"):
         Store(path)
     with closing(sqlite3.connect(tmp_path / "b.db")) as db:
         assert db.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
@@ -191,7 +191,7 @@ def test_a_closed_store_refuses_and_does_not_open_what_has_its_name_now(tmp_path
         pass
     store.close()
     for use in (store.read, store.write, store.note):
-        with pytest.raises(StoreError, match="Store 'a' was closed, renamed or deleted meanwhile"), use():
+        with pytest.raises(StoreError, match="Store 'a' is not open any more"), use():
             pass
 
 

@@ -97,7 +97,7 @@ def _show(viewer: Viewer, info: StoreInfo, folder: SourceInfo, *, busy: str, act
         case (info.name, source.id, "remove"):
             _confirm_removal(viewer, info, source)
         case _ if source.removed:
-            st.caption("The next run forgets its documents.")
+            st.caption("The next run removes its documents from the index.")
 
             def keep() -> None:
                 kept = library().sources.add(viewer, info.name, source.root, source.include, source.exclude)
@@ -210,7 +210,7 @@ def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
     plan = library().sources.plan(viewer, info.name, replace(source, removed=True))
     chooser = f"source_{info.name}_{source.id}"
     forgotten = plural(plan.expected()["deleted"], "file")
-    st.markdown(f"Removing the folder forgets **{forgotten}**, which stay on the disk as they are.")
+    st.markdown(f"This removes **{forgotten}** from the index; they stay on disk as they are.")
     with st.expander("Which files", type="compact"):
         show_plan(plan, f"{chooser}_removal")
     remove = partial(library().sources.remove, viewer, info.name, source.id)

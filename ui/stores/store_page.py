@@ -147,7 +147,7 @@ def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
         disabled=at_work,
         on_click=_begin,
         args=("repair", name, repair),
-        help="Reads its folders into a new file, which keeps your decisions and the vectors that are whole.",
+        help="Reads its folders into a new file, which keeps your decisions and the undamaged vectors.",
     )
 
 
@@ -218,7 +218,7 @@ def _refused(name: str, error: RagError) -> None:
 
 
 def _delete(viewer: Viewer, name: str, contents: str) -> None:
-    lost = f"Deleting the store forgets its {contents}." if contents else ""
+    lost = f"This deletes the index of {contents}; your files stay." if contents else ""
     guests = library().sharing.guests(viewer, name)
     taken = f"{some(guests, 'guest')} can no longer search it." if guests else ""
     with st.expander("Delete", icon=":material/delete:", key=f"store_deleting_{name}"):

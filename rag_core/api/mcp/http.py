@@ -44,7 +44,7 @@ class McpDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. GET is refused, because there are no sessions and thus no stream."""
         if scope["method"] != "POST":
-            error = RagError("Here is nothing to be read.", "Assistants send POST; docs/mcp.md says how.")
+            error = RagError("There is nothing to read here.", "Assistants send POST; docs/mcp.md says how.")
             await json_response(error.as_dict(), 405, {"allow": "POST"})(scope, receive, send)
             return
         if self._manager is None:

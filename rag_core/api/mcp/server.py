@@ -153,7 +153,7 @@ def _described(tool: Tool) -> protocol.Tool:
     hints = protocol.ToolAnnotations(
         title=tool.title,
         read_only_hint=not tool.writes,
-        destructive_hint=tool.kind == "takes out",
+        destructive_hint=tool.kind == "removes",
         idempotent_hint=True,
         open_world_hint=False,
     )

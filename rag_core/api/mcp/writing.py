@@ -20,7 +20,7 @@ from rag_core.wording import plural, take_back
 WAIT_S: Final = 45.0  # that a call waits for its run; assistants give up after a minute
 _LOOK_S: Final = 0.05
 _RESULTS: Final = 20  # failures come first; the counts include all
-_BY_AN_ASSISTANT: Final = "An assistant took it out."
+_BY_AN_ASSISTANT: Final = "An assistant excluded it."
 _GOES_ON: Final = "It goes on in the background; `status` says how far it is."
 
 
@@ -62,11 +62,11 @@ def _said_of(added: Source | None, store: str) -> dict[str, Any]:
     if added is None:
         return {}
     sentence = f"The folder {added.root!r} is in store {store!r} from now on, with {' '.join(added.include)}."
-    return {"message": f"{sentence} To take it out: `commonplace source remove {added.id} --store {store}`."}
+    return {"message": f"{sentence} To remove it: `commonplace source remove {added.id} --store {store}`."}
 
 
 def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> dict[str, Any]:
-    """Take passages out."""
+    """Remove passages."""
     if not given["ids"]:
         raise InvalidInput("ids: The list is empty.", "Give the ids of search results.")
     store = store_of(library, viewer, given)
@@ -74,13 +74,13 @@ def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Eve
         count = library.documents.remove_passages(viewer, store, given["ids"])
     if library.jobs.requested(viewer, store):  # a remote vector index is still to be told
         background.go_on(library, viewer, store)
-    back = "Each is back as soon as its file changes or is read again; the files stay as they are."
-    message = f"{plural(count, 'passage')} taken out of store {store!r}. {back}"
+    back = "Each comes back as soon as its file changes or is read again; the files stay as they are."
+    message = f"{plural(count, 'passage')} removed from store {store!r}. {back}"
     return {"store": store, "chunks_deleted": count, "message": message}
 
 
 def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
-    """Take a document out."""
+    """Remove a document."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("source_file"):
@@ -99,7 +99,7 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     with field("confirm"):
         count = library.stores.clear(viewer, store, confirm=given["confirm"])
     message = (
-        f"Store {store!r} forgets its documents ({count:,}), and its folders are paused; the files stay."
+        f"All {count:,} documents of store {store!r} are removed and its folders paused; the files stay."
         f" To index them again: the Index page, or `commonplace source resume NUMBER --store {store}`."
     )
     return {"documents": count, "message": message, **_worked_off(library, viewer, store, before, stop)}
