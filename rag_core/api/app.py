@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from starlette.applications import Starlette
@@ -19,6 +19,7 @@ from rag_core.api.http import (
     UNFORESEEN,
     IsOver,
     RequestWorkers,
+    ViewerOf,
     body_of,
     json_response,
     parameters_of,
@@ -33,8 +34,6 @@ from rag_core.errors import Forbidden, InvalidInput, NotFound, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
 
-ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
-"""The sender of a request, from the headers that the gate sets; None if unknown."""
 Handler = Callable[[Request], Awaitable[Response]]
 _AT_ONCE = 6  # threads; more would only wait for each other: Python computes in one
 _ASKS_AT_ONCE = 16  # threads for questions, which wait for a model most of the time
@@ -99,7 +98,7 @@ def _handler(
         if EVENTS in request.headers.get("accept", ""):
             return await _events(asking.events(request, library, viewer, given, workers), viewer)
         try:
-            return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
+            return json_response(Reply.of(await asking.whole_reply(request, library, viewer, given, workers)))
         except asking.Unanswered as error:
             status, sent = refusal(error, for_owner=viewer.is_owner)
             return json_response({**sent.as_dict(), **Reply.of(error.reply).model_dump()}, status)

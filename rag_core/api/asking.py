@@ -31,7 +31,7 @@ class Unanswered(LLMError):
         self.reply = reply
 
 
-async def whole(
+async def whole_reply(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> Reply:
     """Answer a question and return the whole reply. If the client disconnects, the model is stopped. Raises
@@ -76,7 +76,7 @@ async def events(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> AsyncGenerator[Event]:
     """Answer a question and yield the events; the last one is ``reply``. Closing the generator stops the
-    model. Raises as `whole`."""
+    model. Raises as `whole_reply`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop, told = threading.Event(), Draft()
 

@@ -28,6 +28,8 @@ _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 IsOver = Callable[[], bool]
 """Whether work is to end early; for any thread."""
+ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
+"""The sender of a request, from the headers that the gate sets; None if unknown."""
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {

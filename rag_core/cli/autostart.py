@@ -23,7 +23,7 @@ def service() -> None:
 def install() -> None:
     """Start the app now and at each login.
 
-    It gets the COMMONPLACE_HOME and COMMONPLACE_MODELS of this terminal. Other variables belong into .env.
+    It gets the COMMONPLACE_HOME and COMMONPLACE_MODELS of this terminal. Put other variables into .env.
     """
     settings = settings_of_owner()
     made = autostart.service_here(settings.data_dir)

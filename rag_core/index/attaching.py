@@ -229,8 +229,8 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
                 raise _not_ours(
                     f"The vector index {address!r} has a record without a vector of {dimension} dimensions."
                 )
-            pending = [embeddings.Pending(digest, "") for digest in vectors]
-            embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
+            texts = [embeddings.Pending(digest, "") for digest in vectors]
+            embeddings.put_vectors(db, identity_id, texts, np.stack([*map(unit, vectors.values())]))
     with store.decide() as db:
         switch.mark_attached(db, address)
 

@@ -107,7 +107,8 @@ def make_plan(
     started_ns = time.time_ns()
     walk = scan(Path(source.root), source.include, source.exclude, on_progress=on_progress)
     with store.read() as db:
-        sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes, from_cloud=from_cloud)
+        largest = None if force else max_bytes
+        sides = _sides(db, source, walk, only, max_bytes=largest, from_cloud=from_cloud)
 
     def hash_of(file: FileRecord) -> str:
         """The sha256 of the file's content, or '' if it cannot be read (the run will say why)."""
@@ -249,22 +250,23 @@ def _sides(
     walk: Walk,
     only: Set[bytes] | None,
     *,
-    force: bool,
-    max_bytes: int,
+    max_bytes: int | None,
     from_cloud: bool,
 ) -> _Sides:
+    """Compare a walk with the store. Without ``max_bytes`` every file counts as changed."""
     excluded = excluded_below(db, source.root).keys()
     left_out = excluded | _indexed_elsewhere(db, source)
     pictures = EmbeddedPictures(source, walk.files, excluded, walk.online_only)
     stale = pictures.changed(db)
     only = None if only is None else only | stale
     files = _chosen(walk.files, left_out, only)
-    unsettled, skipped = (files, 0) if force else _unsettled(db, source, files, stale, max_bytes)
+    unsettled, skipped = _unsettled(db, source, files, stale, max_bytes)
     unsettled, absent = _apart(unsettled, walk.stubs if from_cloud else walk.online_only)
     count = _file_count(db, source)
-    known = _known(db, source.id) if unsettled or absent or len(files) < count else {}
-    sides = _Sides(files, unsettled, absent, skipped, known, [], excluded, count, stale, pictures)
-    return sides if only is None else _narrowed(sides, walk, left_out, only)
+    sides = _Sides(files, unsettled, absent, skipped, {}, [], excluded, count, stale, pictures)
+    if unsettled or absent or len(files) < count:
+        sides = sides._replace(known=_known(db, source.id))
+    return _narrowed(sides, walk, left_out, only)
 
 
 def _apart(files: list[FileStat], online_only: Set[bytes]) -> tuple[list[FileStat], list[FileStat]]:
@@ -285,10 +287,12 @@ def _chosen(files: list[FileStat], left_out: Set[bytes], only: Set[bytes] | None
 
 
 def _unsettled(
-    db: sqlite3.Connection, source: Source, files: Sequence[FileStat], stale: Set[bytes], max_bytes: int
+    db: sqlite3.Connection, source: Source, files: list[FileStat], stale: Set[bytes], max_bytes: int | None
 ) -> tuple[list[FileStat], int]:
     """Return the files that may have changed, then the number of unchanged files that were skipped before.
-    Notes in ``stale``, whose embedded pictures changed, count as changed."""
+    Notes in ``stale``, whose embedded pictures changed, count as changed; without ``max_bytes`` all do."""
+    if max_bytes is None:
+        return files, 0
     indexed = _settled(db, source.id, "indexed", max_bytes)
     not_indexed = [file for file in files if _same(file) not in indexed]
     skipped = _settled(db, source.id, "skipped", max_bytes) if not_indexed else set()
@@ -299,9 +303,11 @@ def _unsettled(
     return unsettled, count
 
 
-def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes]) -> _Sides:
-    """Limit both sides to the files ``only``, and to new files that a missing one of them may have
-    become."""
+def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes] | None) -> _Sides:
+    """Limit both sides to the files ``only`` (None: to all), and to new files that a missing one of them may
+    have become."""
+    if only is None:
+        return sides
     others = sides.known.keys() | left_out | only
     return sides._replace(
         beside=[file for file in walk.files if file.path not in others],

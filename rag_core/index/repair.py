@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag_core import system
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
@@ -97,7 +97,7 @@ def _renew(
 ) -> tuple[tuple[str, ...], int]:
     """Replace a damaged store by a new file. Returns sentences about what was done, then the number of
     texts to embed."""
-    if (decided := decisions.kept(path)) is None:
+    if (decided := decisions.stored(path)) is None:
         raise StoreError(
             f"Store {path.stem!r} is damaged beyond repair: neither it nor the file of your decisions"
             " next to it can be read.",
@@ -109,43 +109,67 @@ def _renew(
         require_space(room, path.stat().st_size, f"A new file for store {path.stem!r}")
         new = room / path.name
         taken = _begin(new, path, decided, old)
-        with closing(Store(new)) as store:
-            unread = _request_all(store, old)
-            tools = Tools(open_embedder, priority=priority)
-            _require_read(store, path.stem, old, Runner(store, tools, limits, words_only=True).run())
-            with store.note() as db:
-                to_embed = embeddings.pending_count(db)
-                db.executemany(
-                    "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)", old.requests
-                )
-                if to_embed or outbox.backlog(db).queued:
-                    jobs.add_request(db, "index", [])
-                read = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
-                now_decided = decisions.read(db)
-        with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        remove_log(new)
-        system.sync(new)
-        with _unwritten(path) as let_go:
-            if decisions.kept(path) != decided:
-                raise StoreBusy(
-                    f"Something was decided about store {path.stem!r} while it was repaired.",
-                    "Nothing was changed; repair it again.",
-                )
-            decisions.save(path, now_decided, decided)  # a run sets the embedder, and forgets removed folders
-            if not system.rules.moves_open_files:
-                let_go()
-                close()
-            kept = take_place(new, path)
-        system.sync(path.parent)
+        filled = _fill(new, path.stem, old, Tools(open_embedder, priority=priority), limits)
+        kept = _put_in_place(new, path, decided, filled.decided, close)
     done = [
-        f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} reused.",
+        f"{plural(filled.documents, 'document')} read again into a new file,"
+        f" {plural(taken, 'vector')} reused.",
         "The list of earlier runs is empty now.",
         f"The damaged file is kept as {kept.name!r} next to the new one; delete it when nothing is missing.",
     ]
-    if unread:
-        done.append(f"Paused folders whose files are no longer known were not read: {', '.join(unread)}.")
-    return tuple(done), to_embed
+    if filled.unread:
+        done.append(
+            f"Paused folders whose files are no longer known were not read: {', '.join(filled.unread)}."
+        )
+    return tuple(done), filled.to_embed
+
+
+class _Filled(NamedTuple):
+    """What a new file holds once its folders are read."""
+
+    documents: int  #: Documents that were read.
+    to_embed: int  #: Texts without a vector.
+    unread: list[str]  #: Paused folders whose files are not known.
+    decided: Decisions  #: The owner's decisions as the run left them: it sets the embedder.
+
+
+def _fill(new: Path, name: str, old: _Old, tools: Tools, limits: Limits) -> _Filled:
+    """Read the folders of the store ``name`` into the file ``new``, and give it the old requests."""
+    with closing(Store(new)) as store:
+        unread = _request_all(store, old)
+        _require_read(store, name, old, Runner(store, tools, limits, words_only=True).run())
+        with store.note() as db:
+            to_embed = embeddings.pending_count(db)
+            db.executemany("INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)", old.requests)
+            if to_embed or outbox.backlog(db).queued:
+                jobs.add_request(db, "index", [])
+            documents = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
+            filled = _Filled(documents, to_embed, unread, decisions.read(db))
+    with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    remove_log(new)
+    system.sync(new)
+    return filled
+
+
+def _put_in_place(
+    new: Path, path: Path, decided: Decisions, now_decided: Decisions, close: Callable[[], None]
+) -> Path:
+    """Put the file ``new`` in the place of the store ``path``, unless its owner decided something since
+    ``decided``. Returns the path of the damaged file."""
+    with _unwritten(path) as let_go:
+        if decisions.stored(path) != decided:
+            raise StoreBusy(
+                f"Something was decided about store {path.stem!r} while it was repaired.",
+                "Nothing was changed; repair it again.",
+            )
+        decisions.save(path, now_decided, decided)  # a run sets the embedder, and forgets removed folders
+        if not system.rules.moves_open_files:
+            let_go()
+            close()
+        kept = take_place(new, path)
+    system.sync(path.parent)
+    return kept
 
 
 # --- what the old file says -------------------------------------------------------------
@@ -276,14 +300,19 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     if job and job.state != "done":  # such as a full disk
         raise StoreError(f"Store {name!r} cannot be repaired now. {message}", "Nothing was changed.")
     with store.read() as db:
-        counts, problems = sources.counts(db), problems_of_job(db, job.id) if job else []
+        counts, failed = sources.counts(db), _failed_files(db, job)
         roots = {source.id: source.root for source in sources.all_sources(db) if not source.removed}
     empty = [root for number, root in roots.items() if number in (old.paths or {}) and number not in counts]
-    failed = {path for problem in problems for path in problem.files}
     is_unread = any(display(os.fsencode(root)) in failed for root in roots.values())
     if is_unread or empty:
         why = message if is_unread else f"Nothing is left in its folder {empty[0]!r}."
         raise StoreError(f"Store {name!r} is damaged, and not all of it can be read again. {why}", _FOLDER)
+
+
+def _failed_files(db: sqlite3.Connection, job: Job | None) -> set[str]:
+    """The files that a run could not read."""
+    problems = problems_of_job(db, job.id) if job else []
+    return {path for problem in problems for path in problem.files}
 
 
 @contextmanager

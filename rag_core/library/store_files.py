@@ -262,5 +262,5 @@ def check_name(name: str, of: str) -> None:
 
 
 def no_store(viewer: Viewer, message: str) -> NotFound:
-    """Return NotFound with ``message`` for a viewer who has no store; its suggestion is the first step."""
+    """Return NotFound with ``message`` for a viewer who has no store; its suggestion says how to get one."""
     return NotFound(message, say("make_store") if viewer.is_owner else "Ask the owner to share one.")

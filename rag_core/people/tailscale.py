@@ -136,8 +136,8 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
 
 
 def _with_command(known: Tailscale, program: str, port: int, ports: Set[int]) -> Tailscale:
-    """Return ``known`` with a command that forwards to this app, and one that undoes it. ``ports`` are taken
-    already."""
+    """Return ``known`` with a command that forwards to this app, and one that undoes it. ``ports`` are in
+    use."""
     taken = {port, *ports}
     free = next((port_number for port_number in _PORTS if port_number not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]

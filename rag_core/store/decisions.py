@@ -73,7 +73,7 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
     return {column: convert[column](value) if column in convert else value for column, value in row.items()}
 
 
-def kept(store: Path) -> Decisions | None:
+def stored(store: Path) -> Decisions | None:
     """Read the decisions in the file beside a store; None if it is missing or damaged."""
     loaded = _load(store.with_suffix(DECISIONS_SUFFIX))
     return loaded[0] if loaded else None

@@ -287,8 +287,8 @@ def hashes(db: sqlite3.Connection) -> set[str]:
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """The ids of the documents that are shown as ``display``: a path, or that of a part with its name behind
-    ``#``. Two paths can look the same."""
+    """The ids of the documents that are shown as ``display``: a path, or for a part the path of its file,
+    ``#`` and its name. Two paths can look the same."""
     shown = well_formed(display)
     rows = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
     path, mark, part = shown.partition("#")
@@ -400,11 +400,16 @@ def _move(
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
     titles = (title, *frontmatter.ids_in(json.loads(row["metadata"])))
     _put_names(db, document_id, "" if row["part"] else file.display, row["file_type"], titles, ())
-    links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
-    keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
-    db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
+    _rekey_links(db, document_id, file.display)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
+
+
+def _rekey_links(db: sqlite3.Connection, document_id: int, display: str) -> None:
+    """Write the keys that the links of a document have at its new path."""
+    links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
+    keys = [(link_key(display, link["target"]), link["id"]) for link in links]
+    db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:

@@ -450,7 +450,7 @@ class Difference(NamedTuple):
     what: Literal["missing", "altered", "unknown"]
 
 
-def parts(db: sqlite3.Connection) -> dict[str, Part]:
+def schema_parts(db: sqlite3.Connection) -> dict[str, Part]:
     """The parts of a schema by name, without SQLite's own. A trigger replaces a table or index of the same
     name."""
     known_parts: dict[str, Part] = {}
@@ -470,13 +470,13 @@ def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         for step in steps:
             take_step(db, step)
-        return parts(db)
+        return schema_parts(db)
 
 
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
     """The differences between this schema and a new store's (or one of an older ``version``), in order of
     name."""
-    present, new = parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
+    present, new = schema_parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
     for name in sorted(present.keys() | new.keys()):
         if name not in present:
             yield Difference(name, new[name].kind, "missing")

@@ -55,7 +55,7 @@ def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
 
 
 def text_in_note(db: sqlite3.Connection, source_id: int, note: bytes, picture: str) -> str:
-    """Return the text that a note was stored with of a picture that it embeds; '' if there is none."""
+    """Return the text of an embedded picture, as it was stored with the note; '' if there is none."""
     sql = """SELECT c.text, c.start, c."end" FROM chunks c JOIN documents d ON d.id = c.document_id
              WHERE d.source_id = ? AND d.path = ? AND c.anchor_type = 'picture' AND c.anchor_ref = ?
              ORDER BY c.chunk_index"""

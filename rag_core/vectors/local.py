@@ -173,15 +173,20 @@ class _Exact(NamedTuple):
 
 def _exact(db: sqlite3.Connection, known: Known, tried: Ids) -> _Exact:
     """The nearest of the vectors ``tried``, found by comparing each with all."""
-    one = f"SELECT vector {_MINE} AND id = ?"
-    vectors = [db.execute(one, (known.id, number)).fetchone()[0] for number in tried.tolist()]
-    queries = np.frombuffer(b"".join(vectors), "<f2").astype(np.float32).reshape(len(tried), -1)
-    best: list[list[tuple[float, int]]] = [[] for _ in vectors]
+    queries = _vectors_of(db, known, tried)
+    best: list[list[tuple[float, int]]] = [[] for _ in queries]
     for ids, rows in signs.parts(db, known.id):
         for place, similarities in enumerate(np.einsum("ij,kj->ki", rows, queries).tolist()):
             best[place] = nlargest(_NEAREST + 1, [*best[place], *zip(similarities, ids, strict=True)])
-    nearest = [{number for _, number in each} for each in best]
+    nearest = [{number for _, number in ranked} for ranked in best]
     return _Exact(queries, {own: near - {own} for own, near in zip(tried.tolist(), nearest, strict=True)})
+
+
+def _vectors_of(db: sqlite3.Connection, known: Known, ids: Ids) -> Vectors:
+    """The vectors with these ids, shape (ids, dimension)."""
+    one = f"SELECT vector {_MINE} AND id = ?"
+    vectors = [db.execute(one, (known.id, number)).fetchone()[0] for number in ids.tolist()]
+    return np.frombuffer(b"".join(vectors), "<f2").astype(np.float32).reshape(len(ids), -1)
 
 
 # Not @: BLAS would start threads and wait for them, ten times as long on a busy machine.

@@ -83,7 +83,7 @@ def answers(library: Library) -> list[list[tuple[object, ...]]]:
 
 
 def decided(library: Library) -> decisions.Decisions:
-    found = decisions.kept(file_of(library))
+    found = decisions.stored(file_of(library))
     assert found is not None
     return found
 

@@ -24,7 +24,7 @@ from rag_core.index.embedding import BATCH
 from rag_core.library import Library
 from rag_core.store import Store, migrations
 from rag_core.store.file import generation
-from rag_core.store.migrations import parts
+from rag_core.store.migrations import schema_parts
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.support.consistency import check, check_library
@@ -223,7 +223,7 @@ def as_oldest(path: Path, old: Path) -> None:
     db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
     db.execute("PRAGMA journal_mode = WAL")
     migrations._apply(db, migrations.OLDEST)
-    tables = [name for name, part in parts(db).items() if part.kind == "table" and "words" not in name]
+    tables = [name for name, part in schema_parts(db).items() if part.kind == "table" and "words" not in name]
     db.execute("DELETE FROM meta")
     db.execute("ATTACH ? AS new", (str(path),))
     for table in tables:
@@ -265,7 +265,7 @@ def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
 
         db = sqlite3.connect(path)
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        assert parts(db) == schemas[version - migrations.OLDEST + 1]
+        assert schema_parts(db) == schemas[version - migrations.OLDEST + 1]
         db.close()
         store = store_of(library, "s")
         check(store)
@@ -277,7 +277,7 @@ def schema_of(steps: Steps) -> object:
     db = sqlite3.connect(":memory:", isolation_level=None)
     for step in steps:
         migrations.take_step(db, step)
-    found = parts(db)
+    found = schema_parts(db)
     db.close()
     return found
 

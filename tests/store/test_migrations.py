@@ -62,7 +62,7 @@ def make_older(path: Path, version: int) -> None:
         migrations._apply(db, number)
     db.execute("ATTACH ? AS newer", (str(newer),))
     db.execute("DELETE FROM meta")
-    tables = [name for name, part in migrations.parts(db).items() if part.kind == "table" and part.sql]
+    tables = [name for name, part in migrations.schema_parts(db).items() if part.kind == "table" and part.sql]
     for table in tables:
         if table not in ("migrations", "words"):
             columns = ", ".join(f'"{row[1]}"' for row in db.execute(f"PRAGMA table_info({table})"))

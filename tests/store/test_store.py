@@ -212,7 +212,7 @@ def test_an_open_store_never_reads_or_writes_another_file_that_took_its_name(tmp
     holder.start()
     assert lent.wait(WAIT_S)
     for use in (store.read, store.write):
-        with pytest.raises(StoreError, match="meanwhile"), use():
+        with pytest.raises(StoreError, match="is not open any more"), use():
             pass
     done.set()
     holder.join(WAIT_S)

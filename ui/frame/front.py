@@ -2,7 +2,7 @@
 
 At an address such as ``/index`` Streamlit's front end does not know where the server is and first tries
 ``/index/_stcore/…``: two errors in the console, and a wait. A script before its own names the root. The style
-is there before anything is drawn, so nothing moves when it arrives; it stands behind Streamlit's, and wins.
+is there before anything is drawn, so nothing moves when it arrives; it comes after Streamlit's, and wins.
 """
 
 from __future__ import annotations

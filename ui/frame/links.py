@@ -32,8 +32,17 @@ PICTURES: Final = "note-picture"
 def document_parameters(
     store: str, path: str, passage: str = "", first: int = 0, search: str = "", heading: str = ""
 ) -> dict[str, str]:
-    """Return the parameters of a document's page: the passage or heading to mark, or the number of the
-    first passage shown, and ``search``, the parameters of the search that led there as in its address."""
+    """Return the parameters in the address of a document's page.
+
+    Args:
+        store: The document's store.
+        path: Its path there.
+        passage: The key of the passage to mark.
+        first: The number of the first passage to show.
+        search: The parameters of the search that led there, as in its address.
+        heading: The heading to mark.
+
+    """
     number = str(first or "")
     parameters = {"store": store, "path": path, "passage": passage, "from": number}
     parameters |= {"heading": heading, "search": search}

@@ -142,10 +142,15 @@ def minimum(
     *,
     goes_on: bool = False,
 ) -> Chip:
-    """Return the choice of the lowest score, with the ``counts`` of `Answer.score_counts` if there are any.
+    """Return the choice of the lowest score.
 
-    ``usual`` is the lowest score if the address has none. By default, the tenths ``offered`` are those with
-    results. If the list ``goes_on``, the count of a tenth that includes all results is a lower bound.
+    Args:
+        request: The search on the page.
+        counts: `Answer.score_counts`; empty if nothing was counted.
+        usual: The lowest score if the address has none.
+        offered: The tenths to choose from; by default those with results.
+        goes_on: Whether more results follow, so that the count of all is a lower bound.
+
     """
     tenths = offered or [tenth for tenth in range(1, len(counts)) if counts[tenth]]
     options = tuple(

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rag_core.api.http import MAX_BODY, json_response
+from rag_core.api.http import MAX_BODY, ViewerOf, json_response
 from rag_core.errors import RagError
 from rag_core.library import Library
-from rag_core.types import Viewer
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH: Final = "/mcp"
-ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 
 
 class McpDoor:

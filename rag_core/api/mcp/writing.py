@@ -21,7 +21,7 @@ WAIT_S: Final = 45.0  # that a call waits for its run; assistants give up after 
 _LOOK_S: Final = 0.05
 _RESULTS: Final = 20  # failures come first; the counts include all
 _BY_AN_ASSISTANT: Final = "An assistant excluded it."
-_GOES_ON: Final = "It goes on in the background; `status` says how far it is."
+_GOES_ON: Final = "It continues in the background; `status` says how far it is."
 
 
 def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _last(library: Library, viewer: Viewer, store: str) -> Job | None:
 def _worked_off(
     library: Library, viewer: Viewer, store: str, before: Job | None, stop: threading.Event
 ) -> dict[str, Any]:
-    """The result of the run that is requested, or that it goes on after `WAIT_S`."""
+    """Start the requested run and return its result. After `WAIT_S` say that it continues."""
     background.go_on(library, viewer, store)
     until = time.monotonic() + WAIT_S
     while not stop.wait(_LOOK_S) and time.monotonic() < until:
