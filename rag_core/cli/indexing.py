@@ -44,8 +44,8 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
 
     Every readable file in FOLDER is indexed. Later, `index` brings the store up to date.
     """
-    library = options.library_of_owner()
-    options.require_own_disk(library, anywhere=yes)
+    library = options.library_of_owner(shared_disk=yes)
+    library.stores.require_own_disk(OWNER)
     folder = real_folder(folder)
     name = store or library.sources.name_for(OWNER, folder)
     if not yes:

@@ -14,10 +14,9 @@ from rag_core.cli.commands import wants_json
 from rag_core.cli.screen import warn
 from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
-from rag_core.files import current_folder, shared_by
+from rag_core.files import current_folder
 from rag_core.library import Library
 from rag_core.types import OWNER
-from rag_core.wording import on_shared_disk
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -36,23 +35,21 @@ def settings_of_owner() -> Settings:
     return settings
 
 
-own_disk_option = click.option(
-    "--yes", "anywhere", is_flag=True, help="Keep stores on a network disk or in the folder of a cloud, too."
+shared_disk_option = click.option(
+    "--yes",
+    "shared_disk",
+    is_flag=True,
+    help="Keep stores on a network disk or in the folder of a cloud, too.",
 )
 
 
-def require_own_disk(library: Library, *, anywhere: bool) -> None:
-    """Raise InvalidInput if the first store would be on a disk that other computers write, too, unless the
-    owner wants it ``anywhere``."""
-    folder = library.settings.data_dir
-    if not anywhere and not library.stores.names(OWNER) and (service := shared_by(folder)):
-        advice = "Set COMMONPLACE_HOME to a folder of this computer, and export stores to move them."
-        raise InvalidInput(on_shared_disk(folder, service), f"{advice} Or add --yes.")
-
-
-def library_of_owner() -> Library:
-    """Return the owner's library, which is closed when the command ends."""
-    library = Library.open(settings_of_owner())
+def library_of_owner(*, shared_disk: bool = False) -> Library:
+    """Return the owner's library, which is closed when the command ends. ``shared_disk`` allows what the
+    setting of that name does, for this command."""
+    settings = settings_of_owner()
+    if shared_disk:
+        settings = settings.model_copy(update={"shared_disk": True})
+    library = Library.open(settings)
     click.get_current_context().call_on_close(library.close)
     return library
 

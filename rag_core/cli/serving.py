@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 from datetime import UTC, datetime
@@ -14,11 +15,11 @@ from rag_core.cli.commands import Commands
 from rag_core.cli.options import (
     emit,
     library_of_owner,
-    own_disk_option,
-    require_own_disk,
     setting_option,
+    shared_disk_option,
 )
 from rag_core.cli.screen import warn
+from rag_core.config.keys import VARIABLE_PREFIX
 from rag_core.errors import NotFound, RagError
 from rag_core.running import background, watching
 from rag_core.types import OWNER
@@ -46,11 +47,13 @@ def serve_app(port: int, open_browser: bool) -> None:
     importlib.import_module("ui.frame.serve").serve("127.0.0.1", port, open_browser)
 
 
-def serve_owners_app(port: int, open_browser: bool, *, anywhere: bool = False) -> None:
+def serve_owners_app(port: int, open_browser: bool, *, shared_disk: bool = False) -> None:
     """Make the stores that config.yaml declares, then serve the app. On another disk than this computer's
-    that is refused, unless it may be ``anywhere``."""
+    that is refused, unless ``shared_disk`` or the setting of that name allows it."""
+    if shared_disk:  # the pages read the settings, too
+        os.environ[f"{VARIABLE_PREFIX}SHARED_DISK"] = "true"
     library = library_of_owner()
-    require_own_disk(library, anywhere=anywhere)
+    library.stores.require_own_disk(OWNER)
     warn(*library.stores.make_declared(OWNER))
     library.close()
     serve_app(port, open_browser)
@@ -59,10 +62,10 @@ def serve_owners_app(port: int, open_browser: bool, *, anywhere: bool = False) -
 @click.command()
 @setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
-@own_disk_option
-def serve(port: int, open_browser: bool, anywhere: bool) -> None:
+@shared_disk_option
+def serve(port: int, open_browser: bool, shared_disk: bool) -> None:
     """Start the app on this computer (127.0.0.1 only)."""
-    serve_owners_app(port, open_browser, anywhere=anywhere)
+    serve_owners_app(port, open_browser, shared_disk=shared_disk)
 
 
 @click.command()

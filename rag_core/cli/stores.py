@@ -51,7 +51,7 @@ def store() -> None:
     "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
 )
 @click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
-@options.own_disk_option
+@options.shared_disk_option
 def store_create(
     name: str,
     embedder: str,
@@ -59,11 +59,10 @@ def store_create(
     dimension: int | None,
     backend: str,
     send_private: bool,
-    anywhere: bool,
+    shared_disk: bool,
 ) -> None:
     """Create an empty store."""
-    library = options.library_of_owner()
-    options.require_own_disk(library, anywhere=anywhere)
+    library = options.library_of_owner(shared_disk=shared_disk)
     info = library.stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend, sends_private=send_private
     )
@@ -119,14 +118,13 @@ def store_export(name: str, file: Path, force: bool) -> None:
 @store.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", default="", metavar="NAME", help="The name of the new store (default: its old name).")
-@options.own_disk_option
-def store_import(file: Path, name: str, anywhere: bool) -> None:
+@options.shared_disk_option
+def store_import(file: Path, name: str, shared_disk: bool) -> None:
     """Create a store from an exported file.
 
     Its folders that are not on this computer are paused.
     """
-    library = options.library_of_owner()
-    options.require_own_disk(library, anywhere=anywhere)
+    library = options.library_of_owner(shared_disk=shared_disk)
     with ProgressLine() as progress:
         info = library.stores.import_file(OWNER, file, name, lambda now: progress.say(now.said))
     lines = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
@@ -199,17 +197,18 @@ def switch(
 @store.command("attach")
 @click.argument("address")
 @click.argument("name", required=False, default="")
+@options.shared_disk_option
 @click.option(
     "--take-over", "taken", is_flag=True, help="Write to the index from here; the other installation stops."
 )
-def attach(address: str, name: str, taken: bool) -> None:
+def attach(address: str, name: str, taken: bool, shared_disk: bool) -> None:
     """Create a read-only store from an index that another installation fills.
 
     ADDRESS is like s3vectors://BUCKET/INDEX, as `commonplace store info` shows it there. The store is only
     read here; attach it again to bring it up to date, or take it over.
     """
     with ProgressLine() as progress:
-        library = options.library_of_owner()
+        library = options.library_of_owner(shared_disk=shared_disk)
         info = library.placement.attach(OWNER, address, name, lambda count: progress.say(_read(count)))
         if taken:
             info = library.placement.take_over(OWNER, info.name, lambda count: progress.say(_read(count)))

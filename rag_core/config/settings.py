@@ -217,6 +217,9 @@ class Settings(BaseModel):
     cloud_files: Annotated[Literal["skip", "read"], choice("skip", "read")] = _index(
         "skip", "Files of OneDrive, iCloud Drive, Dropbox and others that are in the cloud and not on this "
         "computer: `skip` lists them by name, `read` downloads each to read it.")
+    shared_disk: Flag = _index(
+        False, "Whether stores may be kept on a network disk or in the folder of a cloud, which other "
+        "computers write, too. They can be damaged there.")
     watch: Flag = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Flag = _index(

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,8 +33,13 @@ _MARKS = {
     ".owncloudsync.log": "ownCloud",
 }
 """The service by a file or folder that it puts into each folder that it synchronizes."""
-_NETWORK = frozenset("nfs nfs4 cifs smbfs smb3 afpfs webdav davfs fuse.sshfs fuse.rclone fuse.davfs".split())
+_NETWORK = frozenset(
+    "nfs nfs4 cifs smbfs smb3 afpfs ftp webdav davfs fuse.sshfs fuse.rclone fuse.davfs".split()
+)
 _MOUNTS = Path("/proc/mounts")
+_MOUNT = "/sbin/mount"
+_PRINTED_MOUNT = re.compile(r".+? on (?P<folder>/.*) \((?P<kind>[^,()]+)[^()]*\)")
+"""A line of macOS, such as ``//ada@nas/home on /Volumes/home (smbfs, nodev, nosuid, mounted by ada)``."""
 _DRIVE_REMOTE = 4  # of GetDriveTypeW
 
 
@@ -67,8 +74,19 @@ def _is_on_network(folder: Path) -> bool:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yield (folder, type of file system) of what is mounted, where the system lists it."""
+    """Yield (folder, type of file system) of what is mounted."""
+    if not _MOUNTS.exists():  # macOS has no such list, but a program that prints one
+        yield from _printed_mounts()
+        return
     with suppress(OSError):
         for line in _MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
             _, folder, kind, *_ = line.split(" ")
             yield folder.encode().decode("unicode_escape"), kind
+
+
+def _printed_mounts() -> Iterator[tuple[str, str]]:
+    with suppress(OSError):
+        printed = subprocess.run([_MOUNT], stdout=subprocess.PIPE, check=False).stdout
+        for line in os.fsdecode(printed).splitlines():
+            if mount := _PRINTED_MOUNT.fullmatch(line):
+                yield mount["folder"], mount["kind"]

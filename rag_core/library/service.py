@@ -37,7 +37,7 @@ class Shared:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.access = AccessList(settings.data_dir, settings.busy_timeout_s)
-        self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.access)
+        self.stores = StoreFiles(settings, self.open_remote, self.access)
         self.embedders = SharedEmbedders(options_from(settings, EmbedderOptions))
         self.reranker = _reranker(settings) if settings.reranker else None
         self.priority = SearchPriority()

@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.files import shared_by
 from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
 from rag_core.people.access_list import AccessList
@@ -29,6 +30,10 @@ from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
 from rag_core.vectors.local import LocalVectors
+from rag_core.wording import on_shared_disk
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 OpenRemote = Callable[[str, int, Metric], RemoteIndex]
 """Opens the remote vector index at an address, for vectors of a dimension and metric."""
@@ -46,12 +51,11 @@ class Opened:
 class StoreFiles:
     """Opens and lists the stores of one folder. Safe to share between threads."""
 
-    def __init__(
-        self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote, access: AccessList
-    ) -> None:
-        self._folder = folder
+    def __init__(self, settings: Settings, open_remote: OpenRemote, access: AccessList) -> None:
+        self._settings = settings
+        self._folder = settings.store_dir
         self._access = access
-        self._busy_timeout_s = busy_timeout_s
+        self._busy_timeout_s = settings.busy_timeout_s
         self._open_remote = open_remote
         self._remotes: dict[tuple[str, int], RemoteIndex] = {}
         self._breaker = CircuitBreaker()
@@ -78,12 +82,26 @@ class StoreFiles:
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
         """Return the path for a new store ``name``. Raises InvalidInput if the name is unusable, or taken by
-        a store other than ``but``; case does not count, as on some file systems."""
+        a store other than ``but`` (case does not count, as on some file systems), or as
+        `require_own_disk`."""
         check_name(name, "a store")
+        self.require_own_disk(viewer)
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
         return self.path(name)
+
+    def require_own_disk(self, viewer: Viewer) -> None:
+        """Raise InvalidInput if the first store would be on a disk that other computers write, too, unless
+        the setting ``shared_disk`` allows that."""
+        folder = self._settings.data_dir
+        if self._settings.shared_disk or self.names(viewer) or not (service := shared_by(folder)):
+            return
+        raise InvalidInput(
+            on_shared_disk(folder, service),
+            "Set COMMONPLACE_HOME to a folder of this computer, and export stores to move them. Or set"
+            " `shared_disk` to true; on the command line, add --yes.",
+        )
 
     def open(self, viewer: Viewer, name: str) -> Opened:
         """Open the store ``name``. Raises NotFound, also if ``viewer`` may not see it, StoreError if its file
@@ -170,11 +188,23 @@ class StoreFiles:
     def copies(self, viewer: Viewer) -> dict[str, str]:
         """Return the stores whose file is a copy of another one's, such as one that a cloud made of a
         conflict: the name of each, and that of the store that is searched in its place."""
+        return _copies(self._all_readable(viewer))
+
+    def _all_readable(self, viewer: Viewer) -> dict[str, Opened]:
         opened: dict[str, Opened] = {}
         for name in self.names(viewer):
             with suppress(StoreError, NotFound):
                 opened[name] = self.open(viewer, name)
-        return _copies(opened)
+        return opened
+
+    def misnamed(self, viewer: Viewer) -> dict[str, str]:
+        """Return the files of stores whose names no store can have, such as ``notes 2.db``, which a cloud
+        makes of a conflict: the name of each, and of the store that it is a copy of ('' if that is not
+        here)."""
+        stores = {opened.store.id: name for name, opened in self._all_readable(viewer).items()}
+        names = [path.name for path in self._folder.glob("*.db") if not STORE_NAME.fullmatch(path.stem)]
+        ids = {name: store_file.id_of(self._folder / name) for name in sorted(names)}
+        return {name: stores.get(store_id, "") for name, store_id in ids.items() if store_id}
 
     def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
         """Delete a store's files, also damaged ones, and its grants unless ``keep_grants``. Raises NotFound,

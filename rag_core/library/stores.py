@@ -122,6 +122,11 @@ class Stores(Service):
                 warnings.append(str(error))
         return tuple(infos), tuple(warnings)
 
+    def require_own_disk(self, viewer: Viewer) -> None:
+        """Raise InvalidInput if the first store would be on a disk that other computers write, too, unless
+        the setting ``shared_disk`` allows that."""
+        self._stores.require_own_disk(viewer)
+
     def lost_default(self, viewer: Viewer) -> str:
         """Return a warning if the setting ``default_store`` names a missing store, else ''."""
         name = self._settings.default_store

@@ -46,6 +46,15 @@ _COPY = (
     "Store {copy!r} is a copy of the file of store {name!r}, perhaps one that a cloud made of a conflict."
     " Searches leave it out. Delete the one that you do not need: `commonplace store delete {copy}`."
 )
+_MISNAMED = (
+    "The file {file!r} in {folder!r} is a copy of the file of store {name!r}, perhaps one that a cloud made"
+    " of a conflict. Searches leave it out. Delete it; or, to look into it, rename it to letters, digits and"
+    " hyphens, and name it with --store."
+)
+_STRAY = (
+    "The file {file!r} in {folder!r} is a store, but no store can have its name. To use it, rename it to"
+    " letters, digits and hyphens."
+)
 
 
 class Upkeep(Service):
@@ -152,6 +161,10 @@ class Upkeep(Service):
             return [*steps, DiagnosisStep("no", str(error))]
         for copy, name in self._stores.copies(viewer).items():
             steps.append(DiagnosisStep("no", _COPY.format(copy=copy, name=name)))
+        folder = str(self._settings.store_dir)
+        for file, name in self._stores.misnamed(viewer).items():
+            said = (_MISNAMED if name else _STRAY).format(file=file, folder=folder, name=name)
+            steps.append(DiagnosisStep("no", said))
         steps += [DiagnosisStep("no", lost)] if (lost := self._all.lost_default(viewer)) else []
         for name in names:
             steps += _store(name, partial(self._shared.info, viewer, name))

@@ -43,6 +43,14 @@ def generation(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 
+def id_of(path: Path) -> str:
+    """Return the id in the file of a store, which is not changed, whatever its name; '' for any other
+    file."""
+    with suppress(StoreError, sqlite3.Error, KeyError), closing(connect(path, STILL)) as db:
+        return meta(db)["id"]
+    return ""
+
+
 ACTIVE = "(SELECT value FROM meta WHERE key = 'identity_id')"
 """SQL for the row id of the identity whose vectors are searched."""
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rag_core.config import Settings
+from rag_core.errors import InvalidInput
 from rag_core.files import shared_by, shared_disks
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -51,7 +54,31 @@ def test_a_network_disk_is_known_by_its_file_system(
     assert shared_by(tmp_path / "data") == ""
 
 
-@pytest.mark.parametrize("command", [("init", "NOTES"), ("store", "create", "s"), ("serve", "--port", "1")])
+@pytest.mark.posix
+@pytest.mark.parametrize("kind", ["smbfs", "nfs", "afpfs", "webdav", "apfs"])
+def test_a_network_disk_of_macos_is_known_by_what_mount_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    program = tmp_path / "mount"
+    program.write_text(
+        "#!/bin/sh\ncat <<'EOF'\n"
+        "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\n"
+        "map auto_home on /System/Volumes/Data/home (autofs, automounted, nobrowse)\n"
+        f"//ada@nas.local/home%20disk on {tmp_path}/my disk (1) ({kind}, nodev, nosuid, mounted by ada)\n"
+        "EOF\n",
+        "utf-8",
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(shared_disks, "_MOUNTS", tmp_path / "no such list")
+    monkeypatch.setattr(shared_disks, "_MOUNT", str(program))
+    assert shared_by(tmp_path / "my disk (1)" / "data") == ("" if kind == "apfs" else "a network disk")
+    assert shared_by(tmp_path / "data") == ""
+
+
+COMMANDS = [("init", "NOTES"), ("store", "create", "s"), ("serve", "--port", "1")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_first_store_on_a_shared_disk_is_refused_with_the_reason(
     run: Run, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
@@ -59,7 +86,7 @@ def test_a_first_store_on_a_shared_disk_is_refused_with_the_reason(
     refused = run(*(str(notes) if word == "NOTES" else word for word in command))
     assert refused.status == 2
     assert "is on OneDrive, which other computers may write, too." in refused.err
-    assert "Or add --yes." in refused.err
+    assert "on the command line, add --yes." in refused.err
     assert not list((tmp_path / "OneDrive").rglob("*.db"))
 
 
@@ -88,3 +115,60 @@ def test_a_copy_that_a_cloud_made_of_a_store_gives_no_hit_twice(library: Library
     assert "'s-DESKTOP-AB12' is a copy of the file of store 's'" in said.sentence
     named = library.search(OWNER, "green tea", stores=["s-DESKTOP-AB12"])
     assert [hit.store for hit in named.hits] == ["s-DESKTOP-AB12"]
+
+
+def test_a_python_program_makes_no_first_store_on_a_shared_disk(notes: Path, tmp_path: Path) -> None:
+    data = tmp_path / "OneDrive" / "data"
+    with closing(Library(Settings(data, data / "models", ()))) as library:
+        with pytest.raises(InvalidInput, match="is on OneDrive") as refused:
+            library.add(notes, "s")
+        assert "`shared_disk`" in refused.value.suggestion
+        assert library.stores.names(OWNER) == []
+    with closing(Library(Settings(data, data / "models", (), shared_disk=True))) as library:
+        library.create_store(OWNER, "s", "hashing")
+        assert library.stores.names(OWNER) == ["s"]
+
+
+def test_an_import_makes_no_first_store_on_a_shared_disk(
+    run: Run, library: Library, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "tea.md").write_text("About green tea.\n")
+    index(library, "s", notes)
+    library.stores.export(OWNER, "s", tmp_path / "s.commonplace")
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
+    refused = run("store", "import", tmp_path / "s.commonplace")
+    assert (refused.status, "is on OneDrive" in refused.err) == (2, True)
+    assert run("store", "import", tmp_path / "s.commonplace", "--yes").status == 0
+
+
+CONFLICT_COPIES = [
+    "s 2.db",
+    "s (1).db",
+    "s (Ada's conflicted copy 2026-11-28).db",
+    "s.sync-conflict-20261128-101010-ABCDEFG.db",
+    "s_conflict-20261128-101010.x.db",
+]
+
+
+@pytest.mark.parametrize("name", CONFLICT_COPIES)
+def test_doctor_names_a_copy_whose_name_is_none_of_a_store(library: Library, notes: Path, name: str) -> None:
+    (notes / "tea.md").write_text("About green tea.\n")
+    index(library, "s", notes)
+    library.close()
+    shutil.copy(file_of(library), file_of(library).with_name(name))
+    assert library.stores.names(OWNER) == ["s"]
+    assert len(library.search("green tea").hits) == 1
+    [step] = [step for step in library.upkeep.doctor(OWNER) if repr(name) in step.sentence]
+    assert step.state == "no"
+    assert "is a copy of the file of store 's'" in step.sentence
+
+
+def test_doctor_names_a_store_that_only_its_name_keeps_from_use(library: Library, notes: Path) -> None:
+    index(library, "s", notes)
+    library.close()
+    folder = file_of(library).parent
+    file_of(library).rename(folder / "s 2.db")
+    (folder / "no store.db").write_text("a list of errands", "utf-8")
+    said = [step.sentence for step in library.upkeep.doctor(OWNER) if "no store can have" in step.sentence]
+    assert len(said) == 1
+    assert "'s 2.db'" in said[0]
