@@ -6,6 +6,7 @@ the place of `rules`.
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -14,10 +15,11 @@ import subprocess
 import sys
 import time
 import unicodedata
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,39 @@ def is_hidden(status: os.stat_result) -> bool:
 
 
 _WINDOWS_HIDDEN = 0x2
+
+
+@contextmanager
+def without_download() -> Iterator[None]:
+    """Context manager: what this thread reads is not downloaded. On macOS, where a file can leave for a cloud
+    between the look at its flags and the reading, reading it then fails with `NOT_DOWNLOADED`."""
+    if _set_policy is None:
+        yield
+        return
+    _set_policy(_DOWNLOADING, _OF_THREAD, _OFF)
+    try:
+        yield
+    finally:
+        _set_policy(_DOWNLOADING, _OF_THREAD, _USUAL)
+
+
+NOT_DOWNLOADED = errno.EDEADLK
+"""The number of the error of reading what would have to be downloaded first, see `without_download`."""
+
+_DOWNLOADING, _OF_THREAD, _USUAL, _OFF = 3, 1, 0, 1
+"""IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES, IOPOL_SCOPE_THREAD and the policies, in <sys/resource.h>."""
+
+
+def _library(name: str | None) -> Any:
+    """The functions of a library of the system; None: of the C library."""
+    import ctypes  # only now: `commonplace --version` needs none
+
+    return ctypes.CDLL(name)
+
+
+_set_policy: Callable[[int, int, int], int] | None = (
+    _library(None).setiopolicy_np if sys.platform == "darwin" else None
+)
 
 _STUB = b".icloud"
 
@@ -239,3 +274,48 @@ def quote(word: str) -> str:
 def join_command(words: list[str]) -> str:
     """Write a command with its arguments to be pasted into a terminal."""
     return " ".join([quote(word) for word in words])
+
+
+def memory_of(process_id: int) -> int:
+    """Return the bytes of memory that a process of this account holds now; 0 if it has ended."""
+    return _MEMORY[sys.platform](process_id) if sys.platform in _MEMORY else 0
+
+
+def _memory_on_linux(process_id: int) -> int:
+    with suppress(OSError):
+        pages = Path(f"/proc/{process_id}/statm").read_bytes().split()[1]
+        return int(pages) * os.sysconf("SC_PAGESIZE")
+    return 0
+
+
+def _memory_on_macos(process_id: int) -> int:
+    """As Activity Monitor counts it: ``ri_phys_footprint`` of <sys/resource.h>, with what is compressed."""
+    numbers = bytearray(96)  # struct rusage_info_v0: 16 bytes that name the program, and ten numbers
+    failed = _library(None).proc_pid_rusage(process_id, 0, _filled(numbers))
+    return 0 if failed else int.from_bytes(numbers[72:80], sys.byteorder)
+
+
+def _memory_on_windows(process_id: int) -> int:
+    """What it has committed: ``PagefileUsage`` of PROCESS_MEMORY_COUNTERS, of a program with 64 bits."""
+    import ctypes
+
+    kernel = _library("kernel32")
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    handle = ctypes.c_void_p(kernel.OpenProcess(_QUERY_LIMITED_INFORMATION, False, process_id))
+    if not handle:
+        return 0
+    counters = bytearray(72)
+    succeeded = kernel.K32GetProcessMemoryInfo(handle, _filled(counters), len(counters))
+    kernel.CloseHandle(handle)
+    return int.from_bytes(counters[56:64], sys.byteorder) if succeeded else 0
+
+
+def _filled(numbers: bytearray) -> Any:
+    """``numbers`` as an argument for a function that fills it."""
+    import ctypes
+
+    return (ctypes.c_char * len(numbers)).from_buffer(numbers)
+
+
+_QUERY_LIMITED_INFORMATION = 0x1000
+_MEMORY = {"linux": _memory_on_linux, "darwin": _memory_on_macos, "win32": _memory_on_windows}

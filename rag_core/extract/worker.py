@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from rag_core import system
 from rag_core.errors import ExtractError, NotText, RagError
@@ -38,12 +38,13 @@ from rag_core.extract.unpacking import refuse_bomb
 from rag_core.providers import PROVIDERS
 from rag_core.text import tags
 from rag_core.types import Extracted, Segment
+from rag_core.wording import size
 
 TIME_LIMIT_S = 60.0
 """Seconds that one file may take, and each picture in it, unless the owner says otherwise."""
 
 MEMORY_LIMIT = 2**31
-"""Bytes of memory that the process may take, where the system can hold it to that (Linux)."""
+"""Bytes of memory that the process may take for a file."""
 
 _LENGTH = 8
 _GOES_ON = b""  # the frame of a process that has read a picture, and goes on with the file
@@ -55,6 +56,7 @@ _OF_OURS = re.compile("|".join(["COMMONPLACE_", *(row.keys for row in PROVIDERS 
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces
 _END_S = 2.0
+_LOOK_S = 0.1  # between two looks at the memory of the process
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from rag_core.extract.worker import main; main(int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])"
@@ -77,6 +79,43 @@ class _Answer:
     cpu_s: float = 0.0  #: Processor time that it took, with that of the programs it started.
 
 
+class _Watch(threading.Thread):
+    """Context manager: kills a process that takes too much time or memory for the block.
+
+    Linux holds the process to a limit of memory, too (`main`); macOS and Windows do not.
+    """
+
+    excess = ""  #: What the process did that it was killed for, as the end of a sentence.
+
+    def __init__(self, process: subprocess.Popen[bytes], limit_s: float, memory: int) -> None:
+        super().__init__(daemon=True)
+        self._process = process
+        self._limit_s = limit_s
+        self._memory = memory
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        deadline = time.monotonic() + self._limit_s
+        while not self.excess and not self._ended.wait(min(_LOOK_S, deadline - time.monotonic())):
+            if time.monotonic() >= deadline:
+                self.excess = (
+                    f"took more than {self._limit_s:g} seconds for this file"
+                    " (the setting `extractor_timeout_s`)"
+                )
+            elif system.memory_of(self._process.pid) > self._memory:
+                self.excess = f"took more than {size(self._memory)} of memory for this file"
+        if self.excess:
+            self._process.kill()
+
+
 @dataclass
 class Worker:
     """A process that reads files. It starts with the first file, and again after it ended.
@@ -85,7 +124,7 @@ class Worker:
     """
 
     limit_s: float = TIME_LIMIT_S  #: Seconds for one file, and for each picture in it.
-    memory: int = MEMORY_LIMIT  #: Bytes of memory that the process may use; only Linux enforces it.
+    memory: int = MEMORY_LIMIT  #: Bytes of memory that the process may hold.
     ocr: str = "auto"  #: The setting of that name, for pictures that no server reads.
     pictures: Path | None = None  #: Folder that caches the text of pictures; None caches nothing.
     cpu_s: float = 0.0  #: Processor time of all documents that were read.
@@ -174,34 +213,24 @@ class Worker:
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
-        body, is_late = None, False
+        body, excess = None, ""
         with suppress(OSError):  # it is gone
             _write_frame(process.stdin, line)
             _write_frame(process.stdin, data)
             body = _GOES_ON
-            while body is not None and (body == _GOES_ON or body.startswith(_PICTURES)) and not is_late:
+            while body is not None and (body == _GOES_ON or body.startswith(_PICTURES)) and not excess:
                 if body != _GOES_ON:
                     answer = ocr.read_by_server(remote, body, lambda: process.poll() is None)
                     _write_frame(process.stdin, json.dumps(answer).encode())
-                body, is_late = self._next_frame(process, process.stdout)
-        if body is None or is_late:
+                with _Watch(process, self.limit_s, self.memory) as watch:
+                    body = _read_frame(process.stdout, _MOST_ANSWER)
+                excess = watch.excess
+        if body is None or excess:
             self.close()
         if body is not None:
             return body
-        took = f"took more than {self.limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
-        crashed = "crashed on this file, or gave far too much text"
-        raise extension.failed(ExtractError, took if is_late else crashed)
-
-    def _next_frame(self, process: subprocess.Popen[bytes], pipe: IO[bytes]) -> tuple[bytes | None, bool]:
-        """The next frame of the process, and whether it was killed because it took too long."""
-        deadline = time.monotonic() + self.limit_s
-        timer = threading.Timer(self.limit_s, process.kill)
-        timer.start()
-        try:
-            return _read_frame(pipe, _MOST_ANSWER), time.monotonic() >= deadline
-        finally:
-            timer.cancel()
-            timer.join()
+        wrong = excess or "crashed on this file, or gave far too much text"
+        raise extension.failed(ExtractError, wrong)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
@@ -291,7 +320,8 @@ def _in_one_line(segment: Segment) -> Segment:
 
 def main(limit_s: int, memory: int, pictures: str) -> None:
     """Answer requests until their end. No file and no picture in one takes longer than ``limit_s`` seconds,
-    whatever becomes of the app; ``memory`` is in bytes, where the system can hold it to that."""
+    whatever becomes of the app. Linux refuses more than ``memory`` bytes also to the programs that readers
+    start."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):  # no ``print`` of a package reaches the pipes

@@ -10,7 +10,7 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from rag_core import system
@@ -133,7 +133,10 @@ def read_bytes(root: Path, path: bytes, max_bytes: int, *, from_cloud: bool = Fa
     """
     shown = display(path)
     try:
-        with os.fdopen(_opened(root, path, from_cloud=from_cloud), "rb") as file:
+        with (
+            nullcontext() if from_cloud else system.without_download(),
+            os.fdopen(_opened(root, path, from_cloud=from_cloud), "rb") as file,
+        ):
             status = os.fstat(file.fileno())
             _require_regular(status, shown)
             content = file.read(status.st_size + 1) if status.st_size <= max_bytes else None
@@ -164,16 +167,22 @@ def opened_in_slices(root: Path, path: bytes, *, from_cloud: bool = False) -> It
         file = os.fdopen(_opened(root, path, from_cloud=from_cloud), "rb")
     except (OSError, ValueError) as error:
         raise _not_read(error, shown) from error
-    with file:
+    with file, nullcontext() if from_cloud else system.without_download():
         status = os.fstat(file.fileno())
         _require_regular(status, shown)
         yield FileSlices(file, status)
 
 
 def _not_read(error: Exception, shown: str) -> ExtractError:
+    if isinstance(error, OSError) and error.errno == system.NOT_DOWNLOADED:
+        return _in_cloud()
     kind_of_error = FileGone if isinstance(error, GONE) else ExtractError
     suggestion = "Check that it is still there and that you may read it, then index again."
     return kind_of_error(f"The file {shown!r} {cannot_be_read(error)}.", suggestion)
+
+
+def _in_cloud() -> OnlyInCloud:
+    return OnlyInCloud(IN_CLOUD, "Open it once in its own program, then index again.")
 
 
 def _opened(root: Path, path: bytes, *, from_cloud: bool) -> int:
@@ -187,7 +196,7 @@ def _opened(root: Path, path: bytes, *, from_cloud: bool) -> int:
     status = os.lstat(file)
     _require_regular(status, display(path))  # a device is not even opened
     if not from_cloud and system.is_online_only(status):
-        raise OnlyInCloud(IN_CLOUD, "Open it once in its own program, then index again.")
+        raise _in_cloud()
     if not _BY_FOLDER_FD:
         return os.open(file, _READ)
     parts = inside.split(SEP)

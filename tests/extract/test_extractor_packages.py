@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from rag_core import system
 from rag_core.errors import ExtractError
 from rag_core.extensions import Extension
 from rag_core.extract import Worker, extract
@@ -165,6 +167,21 @@ def test_a_package_that_takes_too_much_memory_costs_one_file(read: Read) -> None
     with closing(Worker(limit_s=20, memory=600_000_000)) as worker:
         with pytest.raises(ExtractError, match=r"failed in reading this file \(MemoryError\)"):
             extract(b"bytearray(700_000_000)", FILE, worker)
+        assert extract(b"document()", FILE, worker).text == "One.\nTwo.\n"
+
+
+FILLS_MEMORY = b"""[
+    [part.__setitem__(place, 1) for place in range(0, len(part), 4096)]
+    for part in [__import__('mmap').mmap(-1, 600_000_000)]
+] and time.sleep(60)"""
+"""Code that fills memory which the limit of Linux does not count, as a stand-in for a system without one."""
+
+
+@pytest.mark.skipif(sys.platform not in system._MEMORY, reason="its memory cannot be told")
+def test_a_package_that_fills_memory_where_the_system_has_no_limit_is_killed(read: Read) -> None:
+    with closing(Worker(memory=300_000_000)) as worker:
+        with pytest.raises(ExtractError, match=r"took more than 300\.0 MB of memory for this file"):
+            extract(FILLS_MEMORY, FILE, worker)
         assert extract(b"document()", FILE, worker).text == "One.\nTwo.\n"
 
 
