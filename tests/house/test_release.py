@@ -1,4 +1,4 @@
-"""Which version this is: in the changelog, on the command line and at the end of pages."""
+"""Which version this is: in the changelog, on the command line and on pages."""
 
 from __future__ import annotations
 
@@ -39,12 +39,29 @@ def test_the_page_that_is_served_has_the_version() -> None:
     assert f'--version: "Commonplace {__version__}"' in front_page()
 
 
+SAID = f'"Commonplace {__version__}"'
+AFTER = "place => getComputedStyle(place, '::after').content"
+
+
 @pytest.mark.browser
-def test_pages_end_with_the_version(tmp_path: Path) -> None:
+def test_the_bar_of_every_page_says_the_version_where_nothing_moves(tmp_path: Path) -> None:
     with watch(tmp_path, places(tmp_path)) as app:
+        app.page.set_viewport_size({"width": 1200, "height": 800})
+        for name in ("", "ask", "files", "index", "stores", "settings"):
+            app.page.goto(f"http://{app.server.host}/{name}")
+            bar = app.page.locator(".st-key-pages")
+            expect(bar).to_be_visible()
+            assert bar.evaluate(AFTER) == SAID
+            assert bar.evaluate("bar => getComputedStyle(bar, '::after').position") == "fixed"
+            assert app.page.locator(".stMainBlockContainer").evaluate(AFTER) == "none"
+
+
+@pytest.mark.browser
+def test_in_a_narrow_window_pages_end_with_the_version(tmp_path: Path) -> None:
+    with watch(tmp_path, places(tmp_path)) as app:
+        app.page.set_viewport_size({"width": 700, "height": 800})
         for name in ("ask", "files", "index", "stores", "settings"):
             app.page.goto(f"http://{app.server.host}/{name}")
             end = app.page.locator(".stMainBlockContainer")
             expect(end).to_be_visible()
-            said = end.evaluate("end => getComputedStyle(end, '::after').content")
-            assert said == f'"Commonplace {__version__}"'
+            assert end.evaluate(AFTER) == SAID
