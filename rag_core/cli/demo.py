@@ -61,19 +61,20 @@ def _index(environment: Mapping[str, str], notes: Path) -> None:
 
 
 def _serve(environment: Mapping[str, str], port: int) -> None:
-    """Run the app in a process of its own, and wait for its end: while it runs, its files are open."""
-    words = [sys.executable, "-m", "rag_core", "serve", "--port", str(port)]
+    """Run the app in a process of its own, and wait for its end: while it runs, its files are open. It ends
+    with its input, also when this process is killed."""
+    words = [sys.executable, "-m", "rag_core", "serve", "--with-input", "--port", str(port)]
     if has_screen():
         words.append("--open")
-    process = subprocess.Popen(words, env=dict(environment))
+    process = subprocess.Popen(words, env=dict(environment), stdin=subprocess.PIPE)
     with _ended_by_signal():
         try:
             process.wait()
         except KeyboardInterrupt:
             pass  # the app got it, too
         finally:
-            if process.poll() is None:
-                process.terminate()
+            assert process.stdin is not None  # noqa: S101 - it is a pipe
+            process.stdin.close()
             process.wait()
 
 

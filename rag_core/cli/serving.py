@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -63,9 +65,20 @@ def serve_owners_app(port: int, open_browser: bool, *, shared_disk: bool = False
 @setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 @shared_disk_option
-def serve(port: int, open_browser: bool, shared_disk: bool) -> None:
+@click.option("--with-input", is_flag=True, hidden=True, help="Stop at the end of standard input.")
+def serve(port: int, open_browser: bool, shared_disk: bool, with_input: bool) -> None:
     """Start the app on this computer (127.0.0.1 only)."""
+    if with_input:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     serve_owners_app(port, open_browser, shared_disk=shared_disk)
+
+
+def _end_with_input() -> None:
+    """Stop this process when its standard input ends, as it does when whoever started it has ended."""
+    with suppress(OSError):
+        while os.read(0, 1):  # not sys.stdin, whose lock would be held when Python ends
+            pass
+    signal.raise_signal(signal.SIGTERM)
 
 
 @click.command()

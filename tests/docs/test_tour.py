@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from rag_core.cli.demo import SAMPLES
 from rag_core.config import Settings
 from rag_core.library import Library
 from tests.docs.doc_pages import ROOT
+from tests.support.waiting import until
 
 TOUR = (ROOT / "docs" / "tour.md").read_text("utf-8")
 QUERIES = re.findall(r"(?m)^\| `(.+?)` \| `(.+?)` \| (.+?) \|", TOUR)
@@ -45,39 +48,60 @@ def test_every_kind_of_query_is_in_the_tour() -> None:
     assert len(QUERIES) >= 5
 
 
+@contextmanager
+def demo(folder: Path, model_dir: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``commonplace demo`` that keeps what it makes in ``folder``, and the address of its app."""
+    environment = {
+        **os.environ,
+        **dict.fromkeys(("TMPDIR", "TEMP"), str(folder)),
+        "COMMONPLACE_HOME": str(folder / "own"),
+        "COMMONPLACE_MODELS": str(model_dir),
+        "BROWSER": "true",
+    }
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-m", "rag_core", "demo"]
+    with subprocess.Popen(
+        command, env=environment, cwd=ROOT, encoding="utf-8", start_new_session=True, **pipes
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = next(line for line in process.stdout if line.startswith("Commonplace is at"))
+            yield process, line.split()[-1]
+        finally:
+            process.kill()
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers at ``url``."""
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - the app's own
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 @pytest.mark.posix  # on Windows a program is ended without a word
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
 def test_the_demo_serves_the_samples_and_removes_them(
     tmp_path: Path, model_dir: Path, ended_by: signal.Signals
 ) -> None:
-    own = tmp_path / "own"
-    environment = {
-        **os.environ,
-        "TMPDIR": str(tmp_path),
-        "COMMONPLACE_HOME": str(own),
-        "COMMONPLACE_MODELS": str(model_dir),
-        "BROWSER": "true",
-    }
-    command = [sys.executable, "-m", "rag_core", "demo"]
-    process = subprocess.Popen(
-        command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        line = next(line for line in process.stdout if line.startswith("Commonplace is at"))
-        with urllib.request.urlopen(line.split()[-1], timeout=60) as answer:  # noqa: S310 - the app's own
-            assert answer.status == 200
+    with demo(tmp_path, model_dir) as (process, url):
+        assert answers(url)
         [folder] = tmp_path.glob("commonplace-demo-*")
         assert (folder / "notes" / "kitchen" / "Green tea.md").is_file()
         os.killpg(process.pid, ended_by) if ended_by is signal.SIGINT else process.send_signal(ended_by)
         _, said = process.communicate(timeout=60)
-    finally:
-        process.kill()
     assert "The sample notes and their index are removed." in said
     assert process.returncode == 0
     assert list(tmp_path.glob("commonplace-demo-*")) == []
-    assert not own.exists()
+    assert not (tmp_path / "own").exists()
+
+
+def test_the_app_of_a_demo_that_is_killed_ends(tmp_path: Path, model_dir: Path) -> None:
+    with demo(tmp_path, model_dir) as (process, url):
+        assert answers(url)
+        process.kill()
+        until(lambda: not answers(url))
 
 
 def test_the_owners_settings_do_not_reach_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
