@@ -67,7 +67,9 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
     """Store the vectors of ``batch``, shape (len(batch), dimension), and remove its texts from the queue. A
     dimension of 0 marks texts that the embedder cannot read, or that are for machines."""
     rows = vectors.astype("<f2")
-    above = signs.of_rows(rows, signs.mean_of(db, identity_id, rows.shape[1]))
+    above = np.empty((len(rows), 0), np.uint8)
+    if rows.size:
+        above = signs.of_rows(rows, signs.mean_of(db, identity_id, rows.shape[1]))
     for item, row, bits in zip(batch, rows, above, strict=True):
         vector = row.tobytes()
         sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"

@@ -11,6 +11,7 @@ import pytest
 
 from rag_core.errors import StoreDamaged
 from rag_core.library import Library
+from rag_core.models.hashing import Hashing
 from rag_core.store import Store, signs
 from rag_core.store.file import active_identity
 from rag_core.types import OWNER, Vectors
@@ -75,6 +76,18 @@ def test_the_mean_is_settled_when_there_are_enough_and_again_when_there_are_many
     index(library, "s")
     assert not np.array_equal(mean(library), first)
     check_library(library, "s")
+
+
+def test_a_text_that_the_model_cannot_read_is_settled_after_the_mean(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zoo(notes, 30)
+    index(library, "s", notes)
+    assert mean(library).any()
+    monkeypatch.setattr(Hashing, "reads", lambda _, text: "wolf" not in text)
+    (notes / "wolf.md").write_text("The wolf is not seen.\n")
+    assert index(library, "s").state == "done"
+    assert library.stores.info(OWNER, "s").unreadable == 1
 
 
 def test_searches_meanwhile_and_afterwards_find_the_same(library: Library, notes: Path) -> None:
