@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,6 +13,7 @@ from icalendar import Component
 
 from rag_core.extract import content_lines
 from rag_core.extract.building import Builder, one_line
+from rag_core.files.slices import Sliced
 from rag_core.types import Extracted
 
 _ENTRIES = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
@@ -29,11 +30,31 @@ _TEXTS = {
 }
 """Properties that are shown, in this order, each with the words before it."""
 
+_STARTS = re.compile(rb"^(?:DTSTART|DUE)(?:;[^:\r\n]{0,200})?:(\d{8})(?:T(\d{4}))?", re.M | re.I)
+
 _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
 
 
+def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+    """Where each event, task and journal entry of a calendar is."""
+    return content_lines.spans(data, "|".join(sorted(_ENTRIES)))
+
+
+def time_of(entry: bytes) -> datetime | None:
+    """When an event begins or a task is due, as on the clock there; None if it does not say so."""
+    match = _STARTS.search(entry)
+    if match is None:
+        return None
+    with suppress(ValueError):
+        return datetime.strptime((match[1] + (match[2] or b"0000")).decode("ascii"), "%Y%m%d%H%M").replace(
+            tzinfo=UTC
+        )
+    return None
+
+
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The calendar in ``data``, a part for each event, task and journal entry."""
+    """The calendar in ``data``, a part for each event, task and journal entry. The title and the day of a
+    single one are those of the document."""
     text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, warnings = Builder(), list[str]()
     titles = [_add_entry(builder, entry, warnings) for entry in _entries(text)]
@@ -42,7 +63,14 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         builder.add(text)
     named = _NAME.search(text)
     title = content_lines.shown(named[1]) if named else titles[0] if len(titles) == 1 else ""
-    return builder.document("calendar", path.name, title, warnings=list(dict.fromkeys(warnings)))
+    day = time_of(text.encode()) if len(titles) == 1 else None
+    return builder.document(
+        "calendar",
+        path.name,
+        title,
+        warnings=list(dict.fromkeys(warnings)),
+        date=day.date().isoformat() if day else None,
+    )
 
 
 def _entries(text: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from rag_core.extract import content_lines
 from rag_core.extract.building import Builder, one_line
+from rag_core.files.slices import Sliced
 from rag_core.types import Extracted
 
 _UNSEEN = frozenset(
@@ -33,6 +34,11 @@ _LABELS = {
 
 _DAY = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _KINDS = frozenset("home work cell fax pager main iphone".split())
+
+
+def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+    """Where each contact is."""
+    return content_lines.spans(data, "VCARD")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:

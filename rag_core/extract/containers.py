@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from rag_core.extract import binary, evernote, mailbox
+from rag_core.extract import binary, calendars, contacts, content_lines, evernote, mailbox, references
 from rag_core.files.slices import Sliced
 
 _HASH_DIGITS = 32
@@ -36,6 +36,7 @@ class ContainedPart:
 
 
 class _Format(NamedTuple):
+    called: str  # a part, in a sentence
     suffix: str  # of a part as a file of its own
     parts: Callable[[Sliced], Iterator[ContainedPart]]
     as_file: Callable[[bytes], bytes]  # the bytes of a part in the file → those of a file of its own
@@ -49,6 +50,11 @@ def holds_parts(path: PurePosixPath) -> bool:
 def path_of_part(path: PurePosixPath) -> PurePosixPath:
     """The name under which each part of the file ``path`` is read."""
     return path.with_suffix(_FORMATS[path.suffix.lower()].suffix)
+
+
+def part_called(path: PurePosixPath) -> str:
+    """What a part of the file ``path`` is called in a sentence: message, event, …"""
+    return _FORMATS[path.suffix.lower()].called
 
 
 def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
@@ -97,13 +103,48 @@ def _notes(data: Sliced) -> Iterator[ContainedPart]:
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
 
 
+def _entries(data: Sliced) -> Iterator[ContainedPart]:
+    found = [*_named(data, calendars.spans(data), content_lines.uid, calendars.time_of)]
+    yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
+
+
+def _contacts(data: Sliced) -> Iterator[ContainedPart]:
+    return _named(data, contacts.spans(data), content_lines.uid)
+
+
+def _references(data: Sliced) -> Iterator[ContainedPart]:
+    return _named(
+        data, references.spans(data), lambda part: references.key_of(part[:_HEAD].decode("utf-8", "replace"))
+    )
+
+
+def _named(
+    data: Sliced,
+    spans: Iterator[tuple[int, int]],
+    name_of: Callable[[bytes], str],
+    time_of: Callable[[bytes], datetime | None] = lambda _: None,
+) -> Iterator[ContainedPart]:
+    """The parts at ``spans`` in the order of the file, each called as it says, or by the beginning of its
+    hash."""
+    for number, (start, end) in enumerate(spans, 1):
+        part = data[start:end]
+        digest = hashlib.sha256(part).hexdigest()
+        name = name_of(part) or digest[:_HASH_DIGITS]
+        yield ContainedPart(name, number, start, end, digest, _nanoseconds(time_of(part)))
+
+
 def _nanoseconds(time: datetime | None) -> int | None:
     seconds = (time - mailbox.EPOCH).total_seconds() if time else 0
     return int(seconds) * _NS if 0 < seconds < _LATEST_S else None
 
 
+_CALENDAR = _Format("event", ".ics", _entries, bytes)
 _FORMATS: dict[str, _Format] = {
-    ".mbox": _Format(".eml", _messages, mailbox.as_sent),
-    ".enex": _Format(".enex", _notes, bytes),
+    ".mbox": _Format("message", ".eml", _messages, mailbox.as_sent),
+    ".enex": _Format("note", ".enex", _notes, bytes),
+    ".ics": _CALENDAR,
+    ".vcs": _CALENDAR,
+    ".vcf": _Format("contact", ".vcf", _contacts, bytes),
+    ".bib": _Format("reference", ".bib", _references, bytes),
 }
 """Lower-case suffix → how the parts of such a file are found and read."""

@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import quopri
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
 
 from rag_core.extract import binary, encoding
 from rag_core.extract.building import damaged
+from rag_core.files.slices import Sliced, find_all
 
 _FOLD = re.compile(r"\n[ \t]")
 _CHARSET = re.compile(r"(?i)CHARSET=\"?([^;:\"]+)")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _PRINTABLE = "QUOTED-PRINTABLE"
+_FOLD_IN_BYTES = re.compile(rb"\r?\n[ \t]")
+_UID = re.compile(rb"^(?:UID|RECURRENCE-ID)(?:;[^:\r\n]{0,200})?:([!-~]{1,200})[ \t]*\r?$", re.M | re.I)
+_LONGEST_TAG = 100  # bytes
 
 
 def decoded(data: bytes, path: PurePosixPath) -> str:
@@ -25,6 +30,29 @@ def decoded(data: bytes, path: PurePosixPath) -> str:
     except (encoding.BinaryError, UnicodeDecodeError):
         pass
     raise damaged(path, data)
+
+
+def spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:
+    """Where each component is that is called as one of ``names`` (``VEVENT|VTODO``); one inside another is a
+    part of it."""
+    tags = re.compile(rb"^(?:BEGIN|END):(?:%s)[ \t]{0,50}\r?$" % names.encode("ascii"), re.M | re.I)
+    begun, depth = 0, 0
+    for place, tag in find_all(data, tags, _LONGEST_TAG):
+        if tag[:1] in b"Bb":
+            begun = begun if depth else place
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield begun, place + len(tag)
+    if depth:
+        yield begun, len(data)
+
+
+def uid(component: bytes) -> str:
+    """What a component calls itself, with the day that it repeats on; '' if it does not say so."""
+    values = [value.decode("ascii") for value in _UID.findall(_FOLD_IN_BYTES.sub(b"", component))]
+    return "/".join(values[:2])
 
 
 def unfolded(text: str) -> str:

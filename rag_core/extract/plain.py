@@ -21,6 +21,7 @@ from rag_core.extract import (
     nested,
     not_read,
     org,
+    references,
     ruby,
     tables,
     webpage,
@@ -39,6 +40,7 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
     "csv": partial(tables.row_segments, usual=","),
     "tsv": partial(tables.row_segments, usual="\t"),
     "rst": markup.rst_segments,
+    "bibtex": references.segments,
 }
 """How each file type is cut into segments; files of all others are one."""
 
@@ -130,6 +132,8 @@ def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracte
     heading = ""
     if kind == "rst":
         heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
+    elif kind == "bibtex" and len(segments) == 1:
+        heading = " ".join(segments[0].heading_path)
     # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
     front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read_frontmatter(text)
     return Extracted(

@@ -15,7 +15,7 @@ from typing import Any
 
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extract import Workers, file_type, is_current, named_by_content
-from rag_core.extract.containers import ContainedPart, data_of, holds_parts, parts_of
+from rag_core.extract.containers import ContainedPart, data_of, holds_parts, part_called, parts_of
 from rag_core.extract.content import has_known_name
 from rag_core.extract.filetypes import title_of_name
 from rag_core.files import opened_in_slices
@@ -173,7 +173,8 @@ class PartsReading:
     def _warnings(self) -> Iterator[str]:
         if self._unread:
             number = min(self._unread)
-            yield f"{plural(len(self._unread), 'message')} cannot be read, such as number {number:,}."
+            count = plural(len(self._unread), part_called(self.path))
+            yield f"{count} cannot be read, such as number {number:,}."
 
 
 def forget_parts(store: Store, ids: Sequence[int]) -> None:

@@ -1,0 +1,61 @@
+"""Collections of references (BibTeX) → each reference below its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rag_core.extract.building import one_line
+from rag_core.files.slices import Sliced, find_all
+from rag_core.types import Segment
+
+_LONGEST_LINE = 300  # bytes of the line that begins a reference
+_BEGINS = re.compile(rb"^[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*[^\s,{}()=]{1,200}[ \t]*,", re.M)
+_BEGINS_IN_TEXT = re.compile(_BEGINS.pattern.decode("ascii"), re.M)
+_KEY = re.compile(r"[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*([^\s,{}()=]{1,200})")
+_TITLE = re.compile(r"^[ \t]*title[ \t]*=[ \t]*([{\"])", re.M | re.I)
+_LONGEST_TITLE = 1000
+
+
+def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+    """Where each reference is. What stands before the first one is a part of its own, if there is text."""
+    starts = [place for place, _ in find_all(data, _BEGINS, _LONGEST_LINE)]
+    if starts and data[: starts[0]].strip():
+        starts.insert(0, 0)
+    yield from zip(starts, [*starts[1:], len(data)], strict=False)
+
+
+def key_of(reference: str) -> str:
+    """What a reference is cited by; '' if it does not say so."""
+    match = _KEY.match(reference)
+    return match[1] if match else ""
+
+
+def segments(text: str) -> tuple[Segment, ...]:
+    """A segment for each reference, below its title or else its key."""
+    starts = [match.start() for match in _BEGINS_IN_TEXT.finditer(text)]
+    if not starts or text[: starts[0]].strip():
+        starts.insert(0, 0)
+    found: list[Segment] = []
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        title = _title(text[start:end]) or key_of(text[start:end])
+        anchor = ("heading", title) if title else ("text", "")
+        found.append(Segment(start, end, (title,) if title else (), *anchor))
+    return tuple(segment for segment in found if segment.end > segment.start)
+
+
+def _title(reference: str) -> str:
+    """The title of a reference, without the braces that keep its capitals; '' if it has none."""
+    begins = _TITLE.search(reference)
+    if begins is None:
+        return ""
+    value = reference[begins.end() : begins.end() + _LONGEST_TITLE]
+    if begins[1] == '"':
+        return one_line(value.partition('"')[0]).replace("{", "").replace("}", "")
+    depth = 1
+    for place, sign in enumerate(value):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        if not depth:
+            value = value[:place]
+            break
+    return one_line(value.replace("{", "").replace("}", ""))
