@@ -80,23 +80,22 @@ class Question:
     kind: str  #: Of what answers it: mail, event, row, …
     way: str  #: ``words`` or ``meaning``
     text: str
-    path: str  #: The end of the path of the file that answers.
+    path: str  #: A part of the path of the file that answers; of several the parts with ``|`` between.
     answer: str  #: What stands in each passage that answers; any case.
 
     def documents(self, db: sqlite3.Connection) -> set[str]:
         """The paths of the documents that answer: those in which a passage has the answer."""
-        found = db.execute(
-            """SELECT d.display FROM chunks c JOIN documents d ON d.id = c.document_id
-               WHERE instr(d.display, ?) AND instr(lower(c.text), lower(?))""",
-            (self.path, self.answer),
-        ).fetchall()
+        sql = """SELECT d.display FROM chunks c JOIN documents d ON d.id = c.document_id
+                 WHERE instr(d.display, ?) AND instr(lower(c.text), lower(?))"""
+        found = [row for path in self.path.split("|") for row in db.execute(sql, (path, self.answer))]
         if not found:
             raise LookupError(f"nothing holds {self.answer!r} in {self.path}")
         return {path for (path,) in found}
 
     def is_answered_by(self, hit: Hit) -> bool:
         """Whether the passage shown has the answer."""
-        return self.path in hit.document.path and self.answer.casefold() in hit.content.casefold()
+        is_there = any(path in hit.document.path for path in self.path.split("|"))
+        return is_there and self.answer.casefold() in hit.content.casefold()
 
 
 def rows(kind: str) -> list[list[str]]:
