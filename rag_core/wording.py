@@ -45,6 +45,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def contents(passages: int, files: int) -> str:
+    """Write how much a store holds: ``3 passages of 1 file``."""
+    return f"{plural(passages, 'passage')} of {plural(files, 'file')}"
+
+
 NOTES = frozenset("markdown text org rst asciidoc".split())
 """The types of files that are prose by lines."""
 

@@ -17,6 +17,7 @@ from rag_core.api.answers import Reply
 from rag_core.api.http import (
     EVENTS,
     UNFORESEEN,
+    UNKNOWN_SENDER,
     IsOver,
     RequestWorkers,
     ViewerOf,
@@ -30,7 +31,7 @@ from rag_core.api.openapi import API_PREFIX, DOCUMENT, document
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Nothing
 from rag_core.api.requests import RequestKind as Kind
-from rag_core.errors import Forbidden, InvalidInput, NotFound, RagError
+from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
 
@@ -132,7 +133,7 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
         try:
             viewer = await run_in_threadpool(viewer_of, request.headers)
             if viewer is None:
-                raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
+                raise UNKNOWN_SENDER
             return await act(request, viewer)
         except RagError as error:
             status, sent = refusal(error, for_owner=viewer is not None and viewer.is_owner)

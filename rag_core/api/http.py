@@ -50,6 +50,9 @@ _WITHOUT_DETAILS: Mapping[int, RagError] = {
     502: RagError("A model that is needed is not available just now.", "Try again later."),
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
+UNKNOWN_SENDER = errors.Forbidden(
+    "You have no access to this library.", "Ask its owner to share a store with you."
+)
 UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
 
 

@@ -18,7 +18,7 @@ from rag_core.index.portable import Exported
 from rag_core.library import Library
 from rag_core.reports import Privacy
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
-from rag_core.wording import plural, privacy, size, some
+from rag_core.wording import contents, plural, privacy, size, some
 
 
 @click.group(cls=commands.Commands, no_args_is_help=False)
@@ -161,7 +161,7 @@ def _with_default(library: Library, outcome: str) -> str:
 
 
 def _counted(counted: StoreInfo | Exported) -> str:
-    return f"{plural(counted.chunk_count, 'passage')} of {plural(counted.file_count, 'file')}."
+    return f"{contents(counted.chunk_count, counted.file_count)}."
 
 
 @store.command("switch")

@@ -13,6 +13,7 @@ from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.index import requests
 from rag_core.library.files import Files
 from rag_core.library.service import Service, Shared, open_to_all
+from rag_core.library.store_files import no_document
 from rag_core.store import documents, facets, find, outbox, view
 from rag_core.text.tokens import estimate_tokens
 from rag_core.types import Document, DocumentView, Facets, Neighbour, Viewer
@@ -43,7 +44,7 @@ class Documents(Service):
             return seen
         if file:
             return DocumentView(file, (), (), (), (), ())
-        raise NotFound(f"Store {store!r} has no document {path!r}.", "It may have moved; search for it.")
+        raise no_document(store, path)
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:

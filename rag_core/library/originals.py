@@ -27,6 +27,7 @@ from rag_core.extract import type_of_suffix
 from rag_core.extract.encoding import BinaryError, decode
 from rag_core.files import EVERYTHING, read_bytes, why_skipped
 from rag_core.library.service import Service, open_to_all
+from rag_core.library.store_files import no_document
 from rag_core.store import documents, find, privacy, sources, view
 from rag_core.store.documents import TAKEN_OUT
 from rag_core.text.words import well_formed
@@ -62,7 +63,7 @@ class Originals(Service):
         with self._stores.reading(viewer, store) as db:
             document_view = view.document(db, store, path, viewer)
             if document_view is None:
-                raise _no_document(store, path)
+                raise no_document(store, path)
             row = next(iter(find.document_rows(db, viewer, [document_view.document.id])))
         is_as_read = row["state"] == "indexed" and TAKEN_OUT not in document_view.warnings
         if is_as_read and (whole := _whole_text(row, document_view)):
@@ -181,7 +182,3 @@ def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator
     for path in dict.fromkeys([*below, *documents.ending(db, source.id, raw, 3)]):
         if not path.startswith((b"../", b"/")) and (source.id, path) not in excluded:
             yield source, path
-
-
-def _no_document(store: str, path: str) -> NotFound:
-    return NotFound(f"Store {store!r} has no document {path!r}.", "It may have moved; search for it.")

@@ -15,7 +15,7 @@ from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, Sto
 from rag_core.library.freshness import file_states
 from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.library.store_files import Opened, no_store
+from rag_core.library.store_files import Opened, no_document, no_store
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
 from rag_core.search.gather import Scope
 from rag_core.search.query import MAX_LENGTH, asked
@@ -221,9 +221,8 @@ class Searching(Service):
                 path = rows[0]["path"]
             view = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
             if view is None and (path or key):
-                problem = f"Store {store!r} has no document {path!r}."
-                problem = f"Store {store!r} has no passage {key!r}." if key else problem
-                raise NotFound(problem, "It may have moved; search for it.")
+                no_passage = f"Store {store!r} has no passage {key!r}."
+                raise NotFound(no_passage, "Search again.") if key else no_document(store, path)
             if view is None or (active := active_identity(db)) is None:
                 return view, scope
             keys = [key] if key else [chunk.key for chunk in view.chunks]

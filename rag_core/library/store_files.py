@@ -294,3 +294,8 @@ def check_name(name: str, of: str) -> None:
 def no_store(viewer: Viewer, message: str) -> NotFound:
     """Return NotFound with ``message`` for a viewer who has no store; its suggestion says how to get one."""
     return NotFound(message, say("make_store") if viewer.is_owner else "Ask the owner to share one.")
+
+
+def no_document(store: str, path: str) -> NotFound:
+    """Return the error that a store has no document ``path``, or none that the viewer may see."""
+    return NotFound(f"Store {store!r} has no document {path!r}.", "It may have moved; search for it.")

@@ -43,6 +43,9 @@ class Stores(Service):
         self._sources = sources
         self._jobs = jobs
         self._saved = saved
+        known = self._settings.data_dir, self._settings.busy_timeout_s
+        self._recent = Recent(*known)
+        self._histories = (Conversations(*known), self._recent)
 
     @open_to_all
     def names(self, viewer: Viewer) -> list[str]:
@@ -250,11 +253,10 @@ class Stores(Service):
 
     def _forget(self, viewer: Viewer, name: str) -> None:
         """Delete a store's entries in conversations and lists; with the last store, delete all lists."""
-        known = self._settings.data_dir, self._settings.busy_timeout_s
-        for kept in (Conversations(*known), Recent(*known)):
-            kept.forget_store(name)
+        for history in self._histories:
+            history.forget_store(name)
         if not self._stores.names(viewer):
-            Recent(*known).clear()
+            self._recent.clear()
 
     def _stop_job(self, viewer: Viewer, name: str) -> None:
         """Stop the running job of a store, and wait until it ends."""
@@ -271,8 +273,7 @@ class Stores(Service):
         open."""
         self._stores.rename(viewer, name, new_name)
         self._saved.rename_store(viewer, name, new_name)
-        known = self._settings.data_dir, self._settings.busy_timeout_s
-        for history in (Conversations(*known), Recent(*known)):
+        for history in self._histories:
             history.rename_store(name, new_name)
         return self.info(viewer, new_name)
 

@@ -34,7 +34,7 @@ from rag_core.reports import VECTOR_INDEX, Diagnosis, DiagnosisStep, Health, Rep
 from rag_core.store.health import check
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors.foreign import package_backend
-from rag_core.wording import on_shared_disk, plural, size
+from rag_core.wording import contents, on_shared_disk, plural, size
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -233,7 +233,7 @@ def _store(name: str, look: Callable[[], StoreInfo]) -> list[DiagnosisStep]:
         info = look()
     except RagError as error:
         return [DiagnosisStep("no", str(error))]
-    counts = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
+    counts = contents(info.chunk_count, info.file_count)
     notes = []
     if info.failed:
         see = f"See its Index page, or `commonplace list --store {name} --state failed`."

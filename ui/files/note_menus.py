@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -43,8 +44,8 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
             icon=":material/open_in_new:",
             type="tertiary",
             key="note_program",
-            on_click=_open_file,
-            args=(viewer, file.store, file.path),
+            on_click=_open,
+            args=(library().originals.open_file, viewer, file.store, file.path),
         )
     if viewer == OWNER:  # who may sit at another computer than the files are on otherwise
         st.button(
@@ -52,21 +53,16 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
             icon=":material/folder_open:",
             type="tertiary",
             key="note_folder",
-            on_click=_open_folder,
-            args=(viewer, file.store, file.path),
+            on_click=_open,
+            args=(library().originals.open_folder, viewer, file.store, file.path),
         )
     with st.container(key="copy_path"):
         st.code(hits.in_one_line(f"{whole}:{line}" if line else whole), language=None)
 
 
-def _open_file(viewer: Viewer, store: str, path: str) -> None:
+def _open(act: Callable[[Viewer, str, str], None], viewer: Viewer, store: str, path: str) -> None:
     with errors_wait(INDEX_PLACE):
-        library().originals.open_file(viewer, store, path)
-
-
-def _open_folder(viewer: Viewer, store: str, path: str) -> None:
-    with errors_wait(INDEX_PLACE):
-        library().originals.open_folder(viewer, store, path)
+        act(viewer, store, path)
 
 
 def _show_rest(

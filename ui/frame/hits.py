@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
@@ -59,14 +59,12 @@ def in_one_line(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
-def marked_html(
-    text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = None, hidden: Sequence[MarkSpan] = ()
-) -> str:
-    """Return escaped text with ``spans`` inside ``<mark>``, cut to ``window``, without the spans
-    ``hidden``. All spans are offsets in ``text``."""
+def marked_html(text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = None) -> str:
+    """Return escaped text with ``spans`` inside ``<mark>``, cut to ``window``. Spans are offsets in
+    ``text``."""
     return "".join(
         f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
-        for piece, is_marked in pieces(text, spans, window, hidden)
+        for piece, is_marked in pieces(text, spans, window)
     )
 
 

@@ -14,7 +14,7 @@ from rag_core.index.portable import SUFFIX, Transfer
 from rag_core.reports import VECTOR_INDEX, Health, Repair
 from rag_core.running import background
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural, some
+from rag_core.wording import contents, some
 from ui.files.file_actions import runs_now, show_run
 from ui.frame import hits, tasks, visit
 from ui.frame.deps import library
@@ -68,7 +68,7 @@ def show_store(viewer: Viewer, name: str) -> None:
     _health(viewer, name)
     _export(viewer, name)
     _rename(viewer, name)
-    _delete(viewer, name, f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}")
+    _delete(viewer, name, contents(info.chunk_count, info.file_count))
 
 
 def _title(name: str) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from rag_core.index.portable import Exported
 from rag_core.reports import Health, OllamaModel, Repair
 from rag_core.types import StoreInfo
-from rag_core.wording import plural, size
+from rag_core.wording import contents, plural, size
 from ui.frame import hits, tasks, visit
 from ui.frame.deps import library
 from ui.frame.links import STORES_PAGE
@@ -90,9 +90,10 @@ def _show_ended(task: Task, key: str) -> None:
         st.html(hits.paragraphs(f"{task.headline} was cancelled; {left}.", status=True))
     match task.result:
         case Exported() as done:
-            show_done(f"Exported {_counted(done)} to {path_text(done.path)} ({size(done.size_bytes)}).")
+            exported = contents(done.chunk_count, done.file_count)
+            show_done(f"Exported {exported} to {path_text(done.path)} ({size(done.size_bytes)}).")
         case StoreInfo() as info:
-            show_done(f"Store {info.name!r} is ready: {_counted(info)}.")
+            show_done(f"Store {info.name!r} is ready: {contents(info.chunk_count, info.file_count)}.")
             st.html(hits.paragraphs(*info.notices))
         case Health() as health:
             st.html(store_facts.health_html(health))
@@ -130,7 +131,3 @@ def _offer_next(result: Result | None, key: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-
-
-def _counted(counted: Exported | StoreInfo) -> str:
-    return f"{plural(counted.chunk_count, 'passage')} of {plural(counted.file_count, 'file')}"

@@ -24,7 +24,7 @@ from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
-from rag_core.api.http import UNFORESEEN, RequestWorkers, refusal
+from rag_core.api.http import UNFORESEEN, UNKNOWN_SENDER, RequestWorkers, refusal
 from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library
@@ -113,7 +113,7 @@ def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
     try:
         viewer = who()
         if viewer is None:
-            raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
+            raise UNKNOWN_SENDER
         result = {"success": True, "data": act(viewer), "error": None}
     except RagError as error:
         shown = error if viewer and viewer.is_owner else refusal(error, for_owner=False)[1]
