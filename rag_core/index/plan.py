@@ -385,8 +385,8 @@ def _settled(
 
 
 def _same(file: FileStat) -> tuple[bytes, int, int, int]:
-    """What is equal while a file has the same content. The time of its last change of any kind is not: what
-    moves a file to a cloud or back changes it, too."""
+    """Return what stays equal while the content of a file does. The time of the last change of any kind is
+    left out: moving a file to a cloud or back also changes it."""
     return file[0], file[1], file[2], file[4]
 
 

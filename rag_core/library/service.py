@@ -152,8 +152,8 @@ class Service:
 
 
 class OwnersCall(Generic[_Args, _Result]):
-    """A service's method for scripts: if the viewer is left out, the owner calls it. ``method`` returns it,
-    when it is called."""
+    """Calls the service's method that ``method`` returns. Scripts can leave out the viewer: the owner is
+    meant."""
 
     def __init__(self, method: Callable[[], Callable[Concatenate[Viewer, _Args], _Result]]) -> None:
         self._method = method

@@ -74,7 +74,7 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
 
 
 def stored(store: Path) -> Decisions | None:
-    """Read the decisions in the file beside a store; None if it is missing or damaged."""
+    """Read the decisions in the file next to a store; None if it is missing or damaged."""
     loaded = _load(store.with_suffix(DECISIONS_SUFFIX))
     return loaded[0] if loaded else None
 

@@ -412,7 +412,7 @@ def _keep_decisions(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _copies(path: Path) -> list[Path]:
-    """The earlier states of a store beside it: damaged files, and its decisions before an upgrade."""
+    """The earlier states of a store, kept next to it: damaged files, and its decisions before an upgrade."""
     return [file for kind in (_DAMAGED, _SCHEMA) for file in path.parent.glob(f"{path.name}{kind}*")]
 
 

@@ -24,13 +24,21 @@ Work = Literal["", "index", "repair", "rename", "delete", "make", "switch"]
 _TIMEOUT_S = 0.5  # longer than a look takes
 _LONGEST_WORD = 16  # bytes
 
-_DONE: Mapping[Work, str] = {
-    "index": "indexed",
-    "repair": "repaired",
-    "rename": "renamed",
-    "delete": "deleted",
-    "make": "made",
-    "switch": "switched to other vectors",
+_DOING: Mapping[Work, str] = {
+    "index": "Store {store!r} is being indexed.",
+    "repair": "Store {store!r} is being repaired.",
+    "rename": "Store {store!r} is being renamed.",
+    "delete": "Store {store!r} is being deleted.",
+    "make": "Store {store!r} is being made.",
+    "switch": "Store {store!r} is being switched to other vectors.",
+    "": "Store {store!r} is in use.",
+}
+_REFUSED: Mapping[Work, str] = {
+    "repair": "Nothing was repaired.",
+    "rename": "Nothing was renamed.",
+    "delete": "Nothing was deleted.",
+    "make": "Nothing was made; you can choose another name.",
+    "switch": "Nothing was switched.",
 }
 
 
@@ -64,20 +72,16 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
 def _refusal(store: Path, work: Work) -> StoreError:
     """Return the error for ``work`` that cannot begin because the lock is held, with advice what to do."""
     doing = _read(store)
-    by_run = doing == "index"
-    cancel = "cancel the run (`commonplace jobs --cancel`), or wait for its end"
-    wait = cancel if by_run else "try again when that has ended"
-    if work == "index" and by_run:
-        advice = "The request is kept for that run, which does it, too."
-    elif work == "index":
-        advice = "The request is kept, but nothing runs it now: run the command again when that has ended."
-    elif work == "make":
-        advice = f"Choose another name, or {wait}."
-    else:
-        advice = f"Nothing was {_DONE[work].partition(' ')[0]}; {wait}."
-    already = " already" if by_run and work == "index" else ""
-    message = f"Store {store.stem!r} is {f'being {_DONE[doing]}{already}' if doing else 'in use'}."
-    return StoreBusy(message, advice) if by_run else InUpkeep(message, advice)
+    message = _DOING[doing].format(store=store.stem)
+    if doing == "index":
+        if work == "index":
+            return StoreBusy(message, "The request is kept for that run, which does it, too.")
+        wait = "Cancel the run (`commonplace jobs --cancel`), or wait for its end."
+        return StoreBusy(message, f"{_REFUSED[work]} {wait}")
+    if work == "index":
+        advice = "The request is kept, but nothing runs it now. Run the command again when that has ended."
+        return InUpkeep(message, advice)
+    return InUpkeep(message, f"{_REFUSED[work]} Try again when that has ended.")
 
 
 def _write(path: Path, work: Work) -> None:
@@ -104,7 +108,7 @@ def _read(store: Path) -> Work:
         return ""
     except OSError:
         return "index"
-    return next((work for work in _DONE if work == word), "index") if word else ""
+    return next((work for work in _DOING if work == word), "index")
 
 
 def holder(store: Path) -> Work | None:

@@ -44,7 +44,7 @@ class Level:
 
     @classmethod
     def of(cls, language: str, vector: Vectors, **levels: float) -> Level:
-        """Make a level of the mean ``vector`` and numbers, which are rounded."""
+        """Make a level from the mean ``vector`` and from numbers, which are rounded."""
         mean = base64.b64encode(np.asarray(vector, np.float32).tobytes()).decode()
         return cls(language, mean, **{name: round(number, _DIGITS) for name, number in levels.items()})
 
@@ -77,8 +77,8 @@ class QuestionScale:
 
 
 def scale_of(levels: Sequence[Level], question: Vectors) -> QuestionScale | None:
-    """Return the scale for a question: that of the language whose fixed questions it is nearest to, and of
-    several that are about as near, as for names, the strictest. None if nothing was measured."""
+    """Return the scale of the language whose fixed questions are nearest to a question. If several are about
+    as near, as for names, return the strictest of their scales; None if nothing was measured."""
     kinships = [float(level.vector @ question) for level in levels]
     nearest = max(kinships, default=0.0)
     scales = [

@@ -26,9 +26,11 @@ _MOST_APART = 60  # spellings of a query that are looked up
 
 
 def together_or_apart(stores: Sequence[Store], query: Query, viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Return the words of a query that passages also have written together with the next one, or apart: each
-    with itself first and then these spellings, ``database`` → ``database``, ``data base``. A spelling that no
-    passage has is left out."""
+    """Return the words of a query that passages also write together with the next word, or as two words.
+
+    Each has its spellings, itself first: ``database`` → ``database``, ``data base``. Spellings that no
+    passage has are left out.
+    """
     spellings = _spellings(query)
     counts: Counter[str] = Counter()
     for store in stores if spellings else ():

@@ -13,8 +13,10 @@ from rag_core.errors import StoreError
 
 
 class State:
-    """The file ``state.db``, for one kind of content. ``tables`` is the SQL that creates its tables. Error
-    messages name the content as ``called``, and say what happens ``without`` it."""
+    """The file ``state.db``, for one kind of content, whose tables the SQL ``tables`` creates.
+
+    Error messages name the content as ``called``, and say what happens ``without`` it.
+    """
 
     def __init__(
         self, data_dir: Path, busy_timeout_s: float, *, tables: str, called: str, without: str

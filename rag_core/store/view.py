@@ -29,8 +29,11 @@ def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """Return the document shown as ``path``, None if ``viewer`` may not see it. The chunk ``key`` is
-    marked; of documents with equal paths, and of the parts of a file, the one with this chunk is returned."""
+    """Return the document shown as ``path``, with the chunk ``key`` marked; None if it is not visible.
+
+    If several documents are shown as ``path``, such as the parts of a file, the one with the chunk is
+    returned.
+    """
     meant = _meant(db, store, path, viewer, key)
     if meant is None:
         return None

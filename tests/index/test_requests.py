@@ -48,7 +48,7 @@ def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: S
     run, gate = at_its_first_batch(library, store, notes, 40)
     (notes / "late.md").write_text("The zebra sleeps.\n")
     library.jobs.request(OWNER, "s")
-    with pytest.raises(StoreBusy, match="is being indexed already"):
+    with pytest.raises(StoreBusy, match="is being indexed"):
         library.jobs.run(OWNER, "s")
     gate.step()  # at the batch after: words first
 
@@ -164,7 +164,7 @@ def test_who_repairs_renames_or_deletes_meanwhile_is_told_to_try_again(
         ):
             with pytest.raises(InUpkeep, match=r"is being repaired\.") as refused:
                 act()
-            assert refused.value.suggestion == f"{nothing}; try again when that has ended."
+            assert refused.value.suggestion == f"{nothing}. Try again when that has ended."
 
 
 def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:

@@ -124,7 +124,7 @@ def test_a_store_whose_run_does_not_stop_leads_to_it_instead(
     with lock.hold(garden.settings.store_dir / "garden.db"):
         app.text_input(key="store_delete_name_garden").set_value("garden")
         press_label(app, "Delete store")
-    assert "Store 'garden' is being indexed. Nothing was deleted; cancel the run" in texts(app)
+    assert "Store 'garden' is being indexed. Nothing was deleted. Cancel the run" in texts(app)
     links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
     assert links["Go to the run"] == "store=garden"
     assert garden.stores.names(OWNER) == ["garden"]

@@ -253,7 +253,7 @@ def test_a_store_can_be_verified_while_it_is_indexed(library: Library, notes: Pa
     gate.open()
     run.end()
     store.close()
-    said = "Nothing was repaired; cancel the run (`commonplace jobs --cancel`), or wait for its end."
+    said = "Nothing was repaired. Cancel the run (`commonplace jobs --cancel`), or wait for its end."
     assert busy.value.suggestion == said
 
 
