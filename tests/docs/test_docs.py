@@ -14,6 +14,8 @@ from rag_core.cli import app
 from tests.docs.doc_pages import GUIDES, README, ROOT, named_commands
 
 VARIABLE = "COMMONPLACE_[A-Z][A-Z0-9_]*[A-Z0-9]"
+FIRST_PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("tour", "installing", "container"))]
+"""What newcomers follow, line by line."""
 PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -89,3 +91,11 @@ def test_every_environment_variable_is_documented() -> None:
     read = {name for p in ours if p.exists() for name in re.findall(VARIABLE, p.read_text("utf-8"))}
     tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
     assert read | set(re.findall("COMMONPLACE_TEST_[A-Z0-9]+", tests)) <= documented
+
+
+@pytest.mark.parametrize("page", FIRST_PAGES, ids=[page.stem for page in FIRST_PAGES])
+def test_a_line_that_newcomers_paste_has_no_remark(page: Path) -> None:
+    """zsh, the shell of macOS, and cmd.exe take ``# …`` as words for the command."""
+    blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", page.read_text("utf-8"))
+    assert blocks
+    assert [line for block in blocks for line in block.splitlines() if "#" in line] == []
