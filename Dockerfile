@@ -1,7 +1,8 @@
 # Commonplace in a container, for a server or a NAS: docker compose up -d (see docs/container.md).
 #
-# Checked without Docker: the paths that are copied are there, and what pip and the model's line install was run in
-# a fresh environment of Linux. The image itself has not been built where this was written.
+# Checked without Docker: every line was run in its order in a fresh Debian 12 with Python 3.11, and then, without a
+# network, on a read-only file system and as this user: init, a search by meaning, serve, the health check, an export.
+# The image itself has not been built where this was written.
 FROM python:3.13-slim
 
 RUN apt-get update \
