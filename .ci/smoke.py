@@ -50,7 +50,7 @@ def install(how: str, folder: Path) -> list[object]:
 def serve(program: Sequence[object], home: dict[str, str]) -> None:
     """Start the app, ask for its first page, and stop it."""
     words = [str(word) for word in (*program, "serve", "--port", "0")]
-    process = subprocess.Popen(words, env={**os.environ, **home}, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(words, env={**os.environ, **home}, stdout=subprocess.PIPE, encoding="utf-8")
     killer = threading.Timer(LIMIT_S, process.kill)
     killer.start()
     try:

@@ -93,7 +93,7 @@ def has_screen() -> bool:
 def where_it_runs(data_dir: Path) -> int | None:
     """Return the port of the app with this data folder; None if it is not running."""
     with suppress(OSError, ValueError, RagError):
-        port = int((data_dir / PORT_FILE).read_text())
+        port = int((data_dir / PORT_FILE).read_text("utf-8"))
         return port if _answers(port) else None
     return None
 

@@ -51,7 +51,7 @@ def _languages() -> tuple[str, ...]:
     listed = subprocess.run(
         [_program(), "--list-langs"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=10,
         check=True,
         creationflags=system.NO_WINDOW,

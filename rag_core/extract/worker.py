@@ -364,7 +364,7 @@ def alarm_clock() -> Callable[[int], object]:
         else:
             faulthandler.cancel_dump_traceback_later()
 
-    sink = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open as long as the process
+    sink = open(os.devnull, "wb")  # noqa: PTH123, SIM115 - it stays open as long as the process
     return set_alarm
 
 

@@ -205,6 +205,6 @@ def _called(program: str, arguments: Sequence[str]) -> subprocess.CompletedProce
     if not path:
         raise RagError(f"There is no {program} on this computer.", "Install the service where it is.")
     return subprocess.run(
-        [path, *arguments], capture_output=True, text=True, errors="replace", check=False,
+        [path, *arguments], capture_output=True, encoding="locale", errors="replace", check=False,
         creationflags=system.NO_WINDOW,
     )  # fmt: skip

@@ -70,7 +70,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
         url = f"http://{f'[{address}]' if ':' in address else address}:{number}"
         with suppress(OSError):  # a home that cannot be written
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(number)
+            place.write_text(number, "utf-8")
         print(f"Commonplace is at {url}", flush=True)
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
