@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.config import Settings
+from rag_core.cli import serving
+from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput
 from rag_core.files import shared_by, shared_disks
 from rag_core.library import Library
@@ -99,6 +100,17 @@ def test_who_says_yes_is_asked_no_more_and_doctor_names_the_disk(
     assert run("init", notes, "--yes").status == 0
     assert run("store", "create", "other").status == 0
     assert "is on OneDrive" in run("doctor").out
+
+
+def test_the_pages_of_an_app_that_was_allowed_a_shared_disk_make_stores_there(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
+    monkeypatch.setenv("COMMONPLACE_SHARED_DISK", "")  # what serve writes is undone after the test
+    allowed = []
+    monkeypatch.setattr(serving, "serve_app", lambda *_: allowed.append(load().shared_disk))
+    assert run("serve", "--port", "1", "--yes").status == 0
+    assert allowed == [True]
 
 
 def test_a_copy_that_a_cloud_made_of_a_store_gives_no_hit_twice(library: Library, notes: Path) -> None:
