@@ -3,7 +3,7 @@ and end a switch of either once all of it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -314,11 +314,12 @@ class Embedding:
             switch.forget_retired(db, address)
 
 
-def _embed_probes(embedder: Embedder) -> dict[str, Vectors]:
-    """Embed the fixed questions of each language that the embedder reads."""
+def _embed_probes(embedder: Embedder, languages: Collection[str]) -> dict[str, Vectors]:
+    """Embed the fixed questions of each of ``languages`` that the embedder reads."""
     vectors: dict[str, Vectors] = {}
     with ThreadPoolExecutor(thread_name_prefix="probes") as pool:
-        for language, questions in PROBES.items():
+        for language in languages:
+            questions = PROBES[language]
             if all(map(embedder.reads, questions)):
                 vectors[language] = np.stack([*pool.map(embedder.embed_query, questions)])
     return vectors

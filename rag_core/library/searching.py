@@ -26,6 +26,7 @@ from rag_core.store import documents, embeddings, find, suggest
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import Known, active_identity, meta, now
+from rag_core.store.questions import HIGHEST
 from rag_core.store.view import document
 from rag_core.text.tokens import estimate_tokens
 from rag_core.text.words import is_unspaced
@@ -337,7 +338,13 @@ class Searching(Service):
                 vector = self._embedders.vector(embedder, text, "query")
             scale = measured.for_question(vector) if measured else None
             return Scope(
-                opened.store, self._stores.index(opened), vector, active.id, scale, _real(embedder, query)
+                opened.store,
+                self._stores.index(opened),
+                vector,
+                active.id,
+                scale,
+                measured.highest if measured else HIGHEST,
+                _real(embedder, query),
             )
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)

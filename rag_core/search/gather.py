@@ -12,7 +12,7 @@ from rag_core.search.understand import Interpreted
 from rag_core.search.weigh import Candidate
 from rag_core.store import Store, embeddings, find, lexical
 from rag_core.store.calibration import Calibration
-from rag_core.store.questions import QuestionScale
+from rag_core.store.questions import HIGHEST, QuestionScale
 from rag_core.types import Filters, Mode, Vectors
 from rag_core.vectors import VectorIndex
 
@@ -30,6 +30,7 @@ class Scope:
     vector: Vectors | None = None  #: The query's; None if only words can be searched.
     identity_id: int = 0  #: The row of the embedder in ``identities``.
     scale: Calibration | QuestionScale | None = None  #: Converts similarities to the question.
+    highest: float = HIGHEST  #: `Calibration.highest` of the store.
     real: frozenset[str] = frozenset()  #: The words of the query that the embedder's vocabulary has.
     trouble: RagError | None = None  #: Why there is no vector, if that is an error.
 
@@ -82,6 +83,7 @@ def candidates(
                     by_words=number in by_words,
                     similarity=near.get(number),
                     is_data=text.is_data,
+                    is_silent=bool(text.is_silent),
                     date=text.date,
                     of_document=words.documents.units.get(number, frozenset()),
                     length=words.documents.lengths.get(text.document, 1),

@@ -184,7 +184,13 @@ class StoreList:
         query = self._asked.query
         if query.text:
             weighed = weigh(
-                pool.candidates, query, pool.information, self._mode, self._options.recency, self.scope.real
+                pool.candidates,
+                query,
+                pool.information,
+                self._mode,
+                self._options.recency,
+                self.scope.real,
+                self.scope.highest,
             )
         else:
             weighed = all_alike(pool.candidates, query)

@@ -20,7 +20,9 @@ The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its u
 The score is a logistic curve of it, raised to the best score of those that follow. Documents that are called
 as the query come first, then those whose name begins with it (unless it is one word that passages hold), then
 the others by value, last what cannot fit. The few passages with every word of the query fit, however
-far they are in meaning: a rare word says little to a model. Words that neither a passage nor the embedder's
+far they are in meaning: a rare word says little to a model. In a store whose passages are near to questions
+that nothing answers, as many short ones are, similarities count less. A passage of which nothing is embedded,
+such as furniture, fits only with every word as it was typed. Words that neither a passage nor the embedder's
 vocabulary has may be made up: the more of them, the more similarity it takes. For a query that is only a
 number, a date or a code, no passage without it fits. Base64 and minified code never fit. The weights are
 those of decision 4.
@@ -39,6 +41,7 @@ from typing import NamedTuple
 
 from rag_core.search import reasons
 from rag_core.store.document_words import SHORT_DOCUMENT
+from rag_core.store.questions import HIGHEST
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
 
@@ -101,6 +104,7 @@ class Candidate(NamedTuple):
     by_words: bool = False  #: Whether the index of words gave it.
     similarity: float | None = None  #: The cosine to the query; None if it is not known.
     is_data: bool = False  #: Whether it is data, such as base64.
+    is_silent: bool = False  #: Whether nothing in it is embedded: it is furniture, or only a name.
     date: str = ""  #: The date of its document; ISO 8601.
     #: Rarer units that its document holds anywhere, if they stand apart and this passage has most of them.
     of_document: frozenset[str] = frozenset()
@@ -126,6 +130,7 @@ class _Asked:
     total: float  #: The information of the whole query.
     words: Mapping[str, set[str]]  #: The words as typed, each with its units.
     numbers: Sequence[Number]
+    highest: float  #: The similarity that passages mostly stay below where nothing answers.
 
 
 class _Match(NamedTuple):
@@ -170,6 +175,7 @@ def weigh(
     mode: Mode,
     recency: float = 0.0,
     real: Set[str] = frozenset(),
+    highest: float = HIGHEST,
 ) -> list[Weighed]:
     """Order the candidates, best first. Each of them already contains every phrase of the query.
 
@@ -180,9 +186,10 @@ def weigh(
         mode: What counts: words, meaning or both.
         recency: How much newer documents are preferred, 0 to 1.
         real: The words that the embedder's vocabulary has.
+        highest: `Calibration.highest` of the store.
 
     """
-    asked = _asked(query, idf, mode)
+    asked = _asked(query, idf, mode, highest)
     matches = _matches(candidates, asked)
     values = _values(matches, asked)
     named = _named_by_others(matches, values) if mode != "vector" else frozenset[int]()
@@ -205,13 +212,13 @@ def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
     return [Weighed(candidate, 1.0, (reason,)) for candidate in candidates]
 
 
-def _asked(query: Query, idf: Mapping[str, float], mode: Mode) -> _Asked:
+def _asked(query: Query, idf: Mapping[str, float], mode: Mode, highest: float) -> _Asked:
     words: dict[str, set[str]] = {}
     for word, its_units in query.terms.typed:
         if idf.keys() >= {*its_units}:
             words[word] = {*its_units}
     numbers = [number for number in query.terms.numbers if idf.keys() >= {*number.wholes, *number.parts}]
-    return _Asked(query, mode, idf, sum(idf.values()), words, numbers)
+    return _Asked(query, mode, idf, sum(idf.values()), words, numbers, highest)
 
 
 def _in_order(
@@ -465,6 +472,8 @@ def _chance(match: _Match, rules: _Rules) -> float:
     """Return the probability, 0 to 1, that a candidate is relevant; other candidates do not change it."""
     asked, curve = rules.asked, CURVES[rules.asked.mode]
     similarity = match.candidate.similarity
+    if similarity is not None:
+        similarity = _on_scale(similarity, asked.highest)
     if asked.mode == "vector":
         return curve(similarity or 0.0)
     bm25 = match.bm25 / (_BM25_BOUND * asked.total) if asked.total else 0.0
@@ -473,7 +482,18 @@ def _chance(match: _Match, rules: _Rules) -> float:
     if similarity is None:
         similarity = _stand_in(bm25, match.coverage)
     weight = _SIGNAL_ONE if len(_held_together(match)) == 1 < len(asked.idf) else _SIGNAL_WORDS
-    return curve(similarity + weight * bm25 - rules.made_up)
+    chance = curve(similarity + weight * bm25 - rules.made_up)
+    if match.candidate.is_silent and not _has_every_word(match, asked):
+        return min(chance, _NEARLY)
+    return chance
+
+
+def _on_scale(similarity: float, highest: float) -> float:
+    """Read a similarity so that ``highest`` becomes what it is in most stores: in two linear parts, below it
+    and from there to 1. Higher similarities stay higher."""
+    if similarity > highest:
+        return 1 - (1 - similarity) / (1 - highest) * (1 - HIGHEST)
+    return similarity * HIGHEST / highest if similarity > 0 else similarity
 
 
 def _without_guesses(match: _Match, rules: _Rules) -> _Match:

@@ -7,16 +7,16 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 
 import numpy as np
 
 from rag_core.store import find
 from rag_core.store.embeddings import count_embedded, vectors_of
 from rag_core.store.file import Store, active_identity, target_identity
-from rag_core.store.questions import Level, QuestionScale, measure_levels, scale_of
+from rag_core.store.probes import PROBES
+from rag_core.store.questions import HIGHEST, Level, QuestionScale, measure_levels, scale_of
 from rag_core.types import OWNER, Vectors, Viewer
 
 SAMPLE = 400
@@ -32,15 +32,17 @@ GROWTH_OF_FEW = 2
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.
 UNRELATED, NEIGHBOURS = 0.17, 0.75
 
-_AS_THEY_ARE = {"minilm", "hashing"}  # the scale itself, and what only compares spellings
+_SCALE = "minilm"  # the provider on whose scale the others are read
+_AS_THEY_ARE = {"hashing"}  # what only compares spellings
 _LEAST = 20  # documents, and pairs of neighbours: fewer say little
 _LEAST_GAP = 0.02  # between the levels
 _GUEST = Viewer("")  # sees what every viewer may see
 _SHOWN = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
                     WHERE c.embed_hash = e.hash AND NOT d.private)"""
 
-EmbedProbes = Callable[[], Mapping[str, Vectors]]
-"""Embeds the questions of `probes.PROBES` that the embedder can read: language → a row for each."""
+EmbedProbes = Callable[[Collection[str]], Mapping[str, Vectors]]
+"""Embeds the questions of `probes.PROBES` in some languages that the embedder can read: language → a row for
+each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Calibration:
     vectors: int  #: Number of vectors that the store had then.
     #: How near passages are to questions, by language; None if that was not measured yet.
     levels: tuple[Level, ...] | None = None
+    is_scale: bool = False  #: Whether it is the built-in model: only `highest` was measured.
 
     @classmethod
     def load(cls, text: str) -> Calibration:
@@ -70,9 +73,17 @@ class Calibration:
             return 0
         return GROWTH if self.unrelated != UNRELATED else GROWTH_OF_FEW
 
-    def for_question(self, question: Vectors) -> Calibration | QuestionScale:
+    @property
+    def highest(self) -> float:
+        """On the built-in model's scale, the similarity that the nearest passage to a question which the
+        store does not answer mostly stays below. It is higher where there are many short passages."""
+        return max([HIGHEST, *[level.highest for level in self.levels or ()]]) if self.is_scale else HIGHEST
+
+    def for_question(self, question: Vectors) -> Calibration | QuestionScale | None:
         """Return what converts similarities to a question; where questions were not measured, they are
-        taken as those between passages."""
+        taken as those between passages. None for the built-in model, which is the scale."""
+        if self.is_scale:
+            return None
         return scale_of(self.levels or (), question) or self
 
     def apply(self, similarity: float) -> float:
@@ -89,7 +100,7 @@ class Calibration:
 
 
 def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OWNER) -> Calibration | None:
-    """The calibration of an embedder, None if it was not measured or is the built-in model. While documents
+    """The calibration of an embedder, None if it was not measured. While documents
     are private, guests get the one measured on public documents."""
     sql = "SELECT value FROM meta WHERE key = ?"
     row = None
@@ -118,7 +129,13 @@ def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
     stored where `measure` gives None. ``embed_probes`` is called once if something is measured.
     """
     measured: dict[str, Calibration] = {}
-    embed_once = cache(embed_probes)
+    embedded: dict[str, Vectors] = {}
+
+    def embed_once(languages: Collection[str]) -> Mapping[str, Vectors]:
+        if not embedded:
+            embedded.update(embed_probes(languages))
+        return embedded
+
     with store.read() as db:
         known = target_identity(db)
         if known is None or known.identity.provider in _AS_THEY_ARE:
@@ -129,7 +146,8 @@ def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
             before = Calibration.load(row[0]) if row else None
             least = before.growth * before.vectors if before else 0
             if _vectors(db, known.id, is_public=is_public) >= least:
-                scale = measure(db, known.id, embed_once, is_public=is_public)
+                is_scale = known.identity.provider == _SCALE
+                scale = measure(db, known.id, embed_once, is_scale=is_scale, is_public=is_public)
                 measured |= {key: scale} if scale else {}
     if measured:
         with store.write() as db:
@@ -144,10 +162,21 @@ def forget_public(db: sqlite3.Connection) -> int:
 
 
 def measure(
-    db: sqlite3.Connection, identity_id: int, embed_probes: EmbedProbes, *, is_public: bool = False
+    db: sqlite3.Connection,
+    identity_id: int,
+    embed_probes: EmbedProbes,
+    *,
+    is_scale: bool = False,
+    is_public: bool = False,
 ) -> Calibration | None:
-    """Measure an embedder on a sample of this store, or of its public documents. None if nothing could be
-    measured. The sample depends on the store alone."""
+    """Measure an embedder on a sample of this store, or of its public documents; the built-in model, whose
+    scale it is, only with questions. None if nothing could be measured. The sample depends on the store
+    alone."""
+    condition = _SHOWN if is_public else "true"
+    vectors_then = _vectors(db, identity_id, is_public=is_public)
+    if is_scale:
+        levels = measure_levels(db, identity_id, embed_probes(["English"]), condition)
+        return Calibration(UNRELATED, NEIGHBOURS, 0, vectors_then, tuple(levels), is_scale=True)
     firsts: list[int] = []
     pairs: list[tuple[int, int]] = []
     for first, second in _sampled(db, identity_id, is_public=is_public):
@@ -158,13 +187,11 @@ def measure(
         return None
     chunks, vectors = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
     between = _levels(firsts, pairs, chunks, vectors) if len(firsts) >= _LEAST else None
-    levels = measure_levels(db, identity_id, embed_probes(), _SHOWN if is_public else "true")
+    levels = measure_levels(db, identity_id, embed_probes(PROBES), condition)
     if between is None and not levels:
         return None
     unrelated, neighbours = between or (UNRELATED, NEIGHBOURS)  # as they are
-    return Calibration(
-        unrelated, neighbours, len(chunks), _vectors(db, identity_id, is_public=is_public), tuple(levels)
-    )
+    return Calibration(unrelated, neighbours, len(chunks), vectors_then, tuple(levels))
 
 
 def _levels(

@@ -12,6 +12,7 @@ Threat: FTS5 counts private passages, too, so its scores tell how often they hol
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sqlite3
@@ -229,7 +230,8 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
     return sum(_OF_A_WORD * max(weight, 1e-6) for weight in weights)
 
 
-_OF_TEXTS = "id title terms text path furniture identity is_data document date".split()
+_NOTHING = hashlib.sha256().digest()  # the hash of a passage with nothing to embed
+_OF_TEXTS = "id title terms text path furniture identity is_data is_silent document date".split()
 
 
 class SearchText(NamedTuple):
@@ -239,6 +241,7 @@ class SearchText(NamedTuple):
     title: str  #: Folded.
     identity: str  #: Its text, or its key where it has none.
     is_data: bool  #: Whether it is for machines alone.
+    is_silent: bool  #: Whether nothing in it is embedded, as in furniture.
     document: int  #: The id of its document.
     date: str  #: The date of its document; ISO 8601.
 
@@ -250,10 +253,11 @@ def search_texts(
     ``whole`` include their furniture. The ids must have been checked for the viewer before."""
     sql = """SELECT id, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms,
                  coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
-                 anchor_type = ?, document_id, (SELECT date FROM documents WHERE id = document_id)
+                 anchor_type = ?, embed_hash = ?, document_id,
+                 (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
     texts: dict[int, SearchText] = {}
-    for row in rows_at_once(db, _OF_TEXTS, sql, (DATA, json.dumps(list(ids)))):
+    for row in rows_at_once(db, _OF_TEXTS, sql, (DATA, _NOTHING, json.dumps(list(ids)))):
         chunk_id, title, terms, text, path, furniture, *others = row
         name = basename(path).rpartition(".")
         words = f"{title} {terms} {text} {name[0] or name[2]}"

@@ -14,7 +14,7 @@ from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.search.query import parse
 from rag_core.search.weigh import FEW_HOLDERS, RELEVANT, Candidate, weigh
-from rag_core.text.words import query_words, units
+from rag_core.text.words import query_words, units, with_corrections
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
 
@@ -269,6 +269,36 @@ def test_data_fits_nothing_however_many_words_it_holds() -> None:
     placed = weigh(found, parse("zanzibar clove"), {"zanzibar": 5.0, "clove": 4.0}, "hybrid")
     assert [item.candidate.chunk_id for item in placed if item.score >= RELEVANT] == [2]
     assert placed[0].candidate.chunk_id == 2
+
+
+def test_similarities_count_less_where_passages_are_near_questions_that_nothing_answers() -> None:
+    found = [Candidate(n, "rose", similarity=n / 10) for n in range(-2, 11)]
+    near: dict[float, list[float]] = {}
+    for highest in (0.3, 0.42):
+        query, idf = parse("how do I prune"), {"prune": 5.0}
+        placed = weigh(found, query, idf, "hybrid", real={"prune"}, highest=highest)
+        assert [item.candidate.chunk_id for item in placed] == [*range(10, -3, -1)]
+        near[highest] = [item.score for item in placed]
+    assert near[0.42][6] < RELEVANT <= near[0.3][6], "a similarity of 0.4"
+    assert near[0.42][0] == near[0.3][0], "the same text is the same everywhere"
+
+
+def test_furniture_fits_only_with_every_word() -> None:
+    idf = {"zanzibar": 5.0, "clove": 4.0, "tasting": 1.0}
+    texts = ["zanzibar clove", "a tasting of zanzibar clove"]
+    silent = [Candidate(n, text, by_words=True, is_silent=True) for n, text in enumerate(texts)]
+    placed = weigh(silent, parse(" ".join(idf)), idf, "hybrid")
+    assert [item.candidate.chunk_id for item in placed if item.score >= RELEVANT] == [1]
+    waiting = silent[0]._replace(is_silent=False)
+    assert weigh([waiting], parse(" ".join(idf)), idf, "hybrid")[0].score >= RELEVANT
+
+
+def test_furniture_with_a_corrected_word_does_not_fit() -> None:
+    query = with_corrections(parse("zanzibar tasting cloev"), {"cloev": ["clove"]})
+    idf = {"zanzibar": 5.0, "tasting": 4.0, "clove": 0.5}
+    found = Candidate(1, "a tasting of zanzibar clove", by_words=True)
+    assert weigh([found], query, idf, "hybrid")[0].score >= RELEVANT
+    assert weigh([found._replace(is_silent=True)], query, idf, "hybrid")[0].score < RELEVANT
 
 
 def test_a_document_named_like_the_query_comes_first() -> None:

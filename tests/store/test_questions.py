@@ -4,7 +4,7 @@ questions."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -122,10 +122,27 @@ def test_a_store_of_few_notes_is_measured_with_questions_alone(library: Library,
     assert [found.apply(value) for value in (0.3, 0.8)] == pytest.approx([0.3, 0.8]), "passages: as they are"
 
 
+def test_of_the_built_in_model_only_the_nearest_passages_are_measured(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration, "_SCALE", "hashing")
+    fill(library, notes, 5)
+    found = measured(library)
+    assert found is not None
+    assert (found.highest, found.for_question(unit(1, 0))) == (HIGHEST, None)
+    assert [found.apply(value) for value in (-0.1, 0.3, 0.8)] == pytest.approx([-0.1, 0.3, 0.8])
+    write(notes, {f"near {at}.md": f"{text} heron" for at, text in enumerate(PROBES["English"])})
+    index(library, "notes")
+    found = measured(library)
+    assert found is not None
+    assert found.highest > HIGHEST, "short notes about the questions themselves"
+    assert [level.language for level in found.levels or ()] == ["English"]
+
+
 def test_a_run_ends_well_while_questions_cannot_be_embedded(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(embedder: Hashing) -> dict[str, Vectors]:
+    def away(embedder: Hashing, languages: Collection[str]) -> dict[str, Vectors]:
         raise Unreachable("Nobody answers.", "Start it.")
 
     with monkeypatch.context() as patched:
