@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rag_core.ask.quotes import SIGNS
 from rag_core.replies import QuoteSpan
+from rag_core.text.inline import Mark
+from rag_core.text.shown import marks_of
 from rag_core.text.words import is_unspaced
 
 _LIKE = {  # what a character is compared as
@@ -28,20 +31,12 @@ _ENDS = ".,;:!?…。，、；：！？' "
 _ELLIPSIS = re.compile(r"(?<!\s)\s*(?:[\[(]\s*)?(?:\.\.\.+|(?:\. ){2,}\.)\s*[\])]?\s*")
 _LEAST_WORDS = 2
 
-# What Markdown and its like put around words; group 1 and 2, where they are, are taken out.
-_MARKUP = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        r"(!?\[\[(?:[^\[\]|\n]*\|)?)[^\[\]\n]*(\]\])",
-        r"(!?\[)[^\[\]\n]*(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\))",
-        r"(\[\^[^\[\]\n]{1,40}\])",
-        r"^([ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+))",
-        r"((?<![^\W_])[*_]{1,3}|[*_]{1,3}(?![^\W_])|~~|==|`{1,3})",
-        r"(</?[A-Za-z][^<>\n]{0,100}>)",
-        r"(\\)[!-/:-@\[-`{-~]",
-        r"(?<=[^\W\d_])(-\n[ \t]*)(?=[^\W\d_])",  # a word that a line break divided
-    )
+_STRAY = re.compile(
+    r"((?<![^\W_])[*_]{1,3}|[*_]{1,3}(?![^\W_])|~~|==|`{1,3}|</?[A-Za-z][\w-]*(?:\s[^<>\n]{0,100})?/?>)"
 )
+"""Signs of an emphasis of which a quote holds only one end, and tags of any name."""
+_DIVIDED = re.compile(r"(?<=[^\W\d_])(-\n[ \t]*)(?=[^\W\d_])")
+"""What stands in a word that a line break divided."""
 
 
 class Held:
@@ -107,35 +102,35 @@ class Held:
         return not (char.isalpha() and sign in _HYPHENS and further.isalpha())
 
 
-def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
-    """Normalize ``text`` for comparison, leaving out characters marked in ``without``. Return the result and,
-    for each of its characters, the offset in ``text``."""
+def _folded(text: str, instead: Mapping[int, str] = MappingProxyType({})) -> tuple[str, list[int]]:
+    """Normalize ``text`` for comparison; a character whose offset is in ``instead`` is replaced. Return the
+    result and, for each of its characters, the offset in ``text``."""
     chars: list[str] = []
     places: list[int] = []
     for position, cluster in _clusters(text):
-        if without and without[position]:
-            continue
-        for char in " " if cluster.isspace() else _LIKE.get(cluster, cluster):
-            if char in " '" and (chars[-1:] == [char] or (char == " " and not chars)):
-                continue
-            chars.append(char)
-            places.append(position)
+        for sign in instead.get(position, (cluster,)):
+            for char in " " if sign.isspace() else _LIKE.get(sign, sign):
+                if char in " '" and (chars[-1:] == [char] or (char == " " and not chars)):
+                    continue
+                chars.append(char)
+                places.append(position)
     return "".join(chars), places
 
 
-def _marks_of(text: str, held: str | None = None) -> bytearray:
-    """Return a byte for each character: 1 if it is Markdown syntax. In a quote, syntax that contains words
-    counts only if the passage ``held`` has the same; otherwise a model could hide additions in it."""
-    marks = bytearray(len(text))
-    for pattern in _MARKUP:
-        for match in pattern.finditer(text):
-            for group in range(1, (match.lastindex or 0) + 1):
-                start, end = match.span(group)
-                if held is None or match[group] in held or not any(map(str.isalnum, match[group])):
-                    marks[start:end] = b"\x01" * (end - start)
-    for bar in re.finditer(r"\|", text):  # a cell ends where a word does
-        marks[bar.start()] = 0
-    return marks
+def _marks_of(text: str, held: str | None = None) -> dict[int, str]:
+    """Return what is shown for each character of Markdown syntax, by its offset: '' but for the first of a
+    mark. In a quote, syntax that contains words counts only if the passage ``held`` has the same; otherwise a
+    model could hide additions in it."""
+    instead: dict[int, str] = {}
+    marks = [mark._replace(shown="") if mark.kind == "line" else mark for mark in marks_of(text, "markdown")]
+    for pattern in (_STRAY, _DIVIDED):
+        marks += [Mark(*match.span(1)) for match in pattern.finditer(text)]
+    for mark in marks:
+        written = text[mark.start : mark.end]
+        if held is None or mark.shown or written in held or not any(map(str.isalnum, written)):
+            instead |= dict.fromkeys(range(mark.start, mark.end), "")
+            instead[mark.start] = mark.shown
+    return {at: shown for at, shown in instead.items() if text[at] != "|"}  # a cell ends where a word does
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:

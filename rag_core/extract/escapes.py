@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
 from pathlib import PurePosixPath
+
+from rag_core.text.inline import Mark, without_marks
+from rag_core.text.markup import read_markup
 
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
@@ -62,15 +64,13 @@ _LETTER = re.compile(
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z^_])")
 """A code that sets colours, moves the cursor or names the window of a terminal."""
 
-_TAGS = "sub|sup|b|i|u|s|em|strong|mark|small|kbd|ins|del"
-_TAG_IN_WORD = re.compile(
-    rf"(?<=\w)<({_TAGS})>(?=\w)([^<>\n]{{1,40}})</\1>|(?<!\w)<({_TAGS})>(?=\w)([^<>\s]{{1,40}})</\3>(?=\w)"
-)
-_SIGNS_IN_WORD = re.compile(
-    r"(?<=[^\W\d_])(\*{1,3}|~~|==)(?=[^\W_])([^\s*~=<>\[\]`]{1,40})\1"
-    r"|(?<![\w*~=\\])(\*{1,3}|~~|==)(?=[^\W_])([^\s*~=<>\[\]`]{1,40})\3(?=[^\W\d_])"
-)
-_FENCE = re.compile(r"[ \t>]*(?:`{3}|~{3})")
+_IN_WORD = re.compile(r"[^\W_](?:\*{1,3}|~~|==|</?[A-Za-z]{1,6}>)[^\W_]")
+"""Signs of emphasis or a tag inside a word."""
+_FORMATTING = re.compile(r"<(/?)(sub|sup|b|i|u|s|em|strong|mark|small|kbd|ins|del)>")
+_SIGNS = ("*", "~", "=")
+_LONGEST = 40
+"""Characters that are emphasized inside a word; more, or several words, lack a space beside them."""
+_INDENTED = ("    ", "\t")  # as code is
 
 
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
@@ -79,21 +79,40 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
     the format."""
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    if kind == "markdown" and (_TAG_IN_WORD.search(text) or _SIGNS_IN_WORD.search(text)):
-        text = "\n".join(_whole_words(text.split("\n")))
+    if kind == "markdown" and _IN_WORD.search(text):
+        text = _with_whole_words(text)
     return _unescaped(text, kind, path)
 
 
-def _whole_words(lines: list[str]) -> Iterator[str]:
-    """Lines of Markdown in which ``H<sub>2</sub>O`` and ``**w**ord`` are one word each; code stays."""
-    is_code = False
-    for line in lines:
-        is_code ^= bool(_FENCE.match(line))
-        if is_code or "`" in line or line.startswith(("    ", "\t")):
-            yield line
-            continue
-        line = _TAG_IN_WORD.sub(lambda match: match[2] or match[4], line)
-        yield _SIGNS_IN_WORD.sub(lambda match: match[2] or match[4], line)
+def _with_whole_words(text: str) -> str:
+    """``text`` of a note in which ``H<sub>2</sub>O`` and ``**w**ord`` are one word each; code stays."""
+    left_out: list[Mark] = []
+    opened: dict[str, Mark] = {}
+    marks = read_markup(text).marks
+    by_start = {mark.start: mark for mark in marks}
+    for mark in marks:
+        tag = _FORMATTING.fullmatch(text, mark.start, mark.end)
+        if tag and not tag[1]:
+            opened[tag[2]] = mark
+        opener = opened.pop(tag[2], None) if tag and tag[1] else by_start.get(mark.opener)
+        if opener and _is_in_word(text, opener, mark, is_sign=tag is None):
+            left_out += opener, mark
+    return without_marks(text, sorted(left_out))
+
+
+def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool:
+    """Whether what is emphasized is a part of a word. Signs beside digits may be those of a formula."""
+    inside = text[opener.end : closer.start].strip("*~=")
+    is_code = text.startswith(_INDENTED, text.rfind("\n", 0, opener.start) + 1)
+    if is_code or not inside[:1].isalnum() or len(inside) > _LONGEST or len(inside.split()) > 1:
+        return False
+    first, last = opener.start, closer.end
+    while first > 0 and text[first - 1] in _SIGNS:
+        first -= 1
+    while text[last : last + 1] in _SIGNS:
+        last += 1
+    beside = text[max(0, first - 1) : first], text[last : last + 1]
+    return any(map(str.isalpha if is_sign else str.isalnum, beside))
 
 
 def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:

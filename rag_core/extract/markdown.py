@@ -15,6 +15,8 @@ from rag_core.extract import frontmatter, note_apps, note_names
 from rag_core.extract.filetypes import title_of_name
 from rag_core.extract.markup import Heading, sections
 from rag_core.text import tags
+from rag_core.text.inline import DESTINATION, MOST_OF_A_DESTINATION, code_spans, shown_line, wikilink
+from rag_core.text.markup import FENCE
 from rag_core.text.numbers import Span
 from rag_core.types import Extracted, Link, LinkType, Segment, TitleSource
 
@@ -26,7 +28,6 @@ _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\r?$")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*\r?$")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\r?$)")
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)", re.S)
 _INDENTED = re.compile(r" {0,3}\t| {4}")
 
 _BLOCKS = {"<!--": "-->", "$$": "$$", "%%": "%%"} | {
@@ -37,29 +38,9 @@ _BLOCK_START = r"^[ \t>]*(<!--|\$\$|%%|<(?:pre|script|style|textarea)(?=[\s>]))"
 _BLOCK = re.compile(_BLOCK_START)
 _BLOCK_OR_COMMENT = re.compile(_BLOCK_START + "|(<!--)")
 
-_MARKUP = re.compile(r"[\[*_`~=<\\!^]")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_CLEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),
-    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)"), r"\1"),
-    (re.compile(r"!?\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
-    (re.compile(r"<!--(?:(?!<!--)[^>])*-->|</?[A-Za-z][^<>]*>"), ""),
-    (re.compile(r"[ \t]\^[\w-]+$"), ""),
-    (re.compile(r"(?<!\\)(?:~~|==)(?=\S)|(?<=[^\s\\])(?:~~|==)"), ""),
-    (re.compile(r"(?<!\\)\*+(?=[^\s*])|(?<=[^\s\\*])\*+"), ""),
-    (re.compile(r"(?<![\w\\])_+(?=[^\s_])|(?<=[^\s\\_])_+(?!\w)"), ""),
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
-)
-
-_RUN = re.compile(r"`+")
 _HTML_TAG = re.compile(r"<[A-Za-z/][^<>]*>")
 _BRACKET = re.compile(r"\\.|[\[\]]", re.S)
-_DESTINATION = re.compile(
-    r"\(\s*+(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
-    r"(?:\s++(?:\"[^\"]*\"|'[^']*'))?\s*+\)"
-)
 _URL = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")  # C:/notes is none
-_MAX_DESTINATION = 2_000
 
 # Obsidian's own exclusions (ASCII and general punctuation, spaces) and the full-width ones;
 # the zero-width joiner U+200D stays, emoji are made with it.
@@ -127,19 +108,7 @@ def _plain(heading: str) -> str:
     while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
         words.pop()
     heading = " ".join(words)
-    if _MARKUP.search(heading):
-        parts, at = [], 0
-        for code in _CODE_SPAN.finditer(heading):
-            parts += [_without_markup(heading[at : code.start()]), code[2]]
-            at = code.end()
-        heading = "".join(parts) + _without_markup(heading[at:])
-    return " ".join(heading.split())[:HEADING_LIMIT].rstrip()
-
-
-def _without_markup(heading: str) -> str:
-    for pattern, replacement in _CLEANINGS:
-        heading = pattern.sub(replacement, heading)
-    return heading
+    return " ".join(shown_line(heading).split())[:HEADING_LIMIT].rstrip()
 
 
 @dataclass(slots=True)
@@ -173,7 +142,7 @@ class _Scanner:
         first = line[0]
         if first in " \t" and self._after_blank and not self._in_list and _INDENTED.match(line):
             return  # code
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
             self._fence, self._fence_quoted = fence[1], line.lstrip().startswith(">")
             self._paragraph, self._after_blank = -1, True
@@ -263,21 +232,7 @@ class _Scanner:
 
 def _hide_code(line: str) -> str:
     """``line`` with its code spans blanked out, length kept; one that goes on below is not seen."""
-    runs = [(match.start(), match.end()) for match in _RUN.finditer(line)]
-    by_length: dict[int, list[int]] = {}
-    for index in range(len(runs) - 1, -1, -1):
-        by_length.setdefault(runs[index][1] - runs[index][0], []).append(index)
-    spans, at = [], 0
-    while at < len(runs):
-        start, end = runs[at]
-        same = by_length[end - start]
-        while same and same[-1] <= at:
-            same.pop()
-        if same and not (start and line[start - 1] == "\\"):
-            at = same[-1]
-            spans.append((start, runs[at][1]))
-        at += 1
-    return _blank(line, spans)
+    return _blank(line, [(start, end) for start, end, _ in code_spans(line)])
 
 
 def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
@@ -298,9 +253,8 @@ def _wikilinks(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
         end = close + 2
         if begin >= 0:
             spans.append((begin, end))
-            target, _, label = line[begin + 2 : close].partition("|")
-            target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
-            links.append(_link("wikilink", line, begin, start, target.strip(), heading.strip(), label))
+            target, heading, label = wikilink(line[begin + 2 : close])
+            links.append(_link("wikilink", line, begin, start, target, heading, label))
     return links, _blank(hidden, spans)
 
 
@@ -316,7 +270,7 @@ def _inline_links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
             opened.append(match.start())
         elif match[0] == "]" and opened:
             begin = opened.pop()
-            if inside := _DESTINATION.match(hidden, end, end + _MAX_DESTINATION):
+            if inside := DESTINATION.match(hidden, end, end + MOST_OF_A_DESTINATION):
                 label, end = line[begin + 1 : match.start()], inside.end()
                 spans.append((begin, end))
                 destination = inside[1] or inside[2]

@@ -22,8 +22,8 @@ from rag_core.messages import Message, say
 from rag_core.store.find import FILTERS
 from rag_core.store.properties import key_of
 from rag_core.text.days import DAY_EXAMPLES, WORDS, span
+from rag_core.text.phrases import exact
 from rag_core.text.words import (
-    exact,
     is_unspaced,
     name_key,
     query_words,

@@ -98,7 +98,7 @@ def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
     """Return the hit with its rank, its highlights, its snippet, and reasons that say where the query's words
     are."""
     words = _but_parts_of_numbers(hit, query) if query.terms.numbers else query.terms.loose
-    spans = highlight(hit.content, words, query.phrases)
+    spans = highlight(hit.content, words, query.phrases, hit.document.file_type)
     hidden = left_out_spans(hit.content, hit.document.file_type, spans, hit.hidden)
     snippet = best_window(hit.content, spans, hidden=hidden)
     reasons = hit.reasons

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rag_core.text.furniture import between
+from rag_core.text.inline import Mark, instead
+from rag_core.text.markup import read_markup
 from rag_core.text.numbers import MONTHS, Span, numbers
+from rag_core.text.shown import shown
 from rag_core.text.stop_words import ENGLISH
 from rag_core.text.words import alternatives, fold, forms_of, stem, stretches, word_places
 from rag_core.types import Forms, Phrase
@@ -23,9 +25,12 @@ _UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, 
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
-def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
+def highlight(
+    text: str, words: Iterable[str], phrases: Sequence[Phrase] = (), file_type: str = ""
+) -> tuple[Span, ...]:
     """Return the (start, end) of every match of a query's words and phrases in ``text``, ordered and
-    disjoint. A word also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
+    disjoint. A word also matches its inflections (``index`` in *indexing*), as in the stemmed index. A phrase
+    also matches where a document of ``file_type`` shows it."""
     folded, origins = _fold_in_place(text)
     asked = _sought(tuple(words))
     places_held: list[Span] = []
@@ -35,14 +40,30 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -
         places_held += _numbers_held(folded, asked)
     for phrase in phrases:
         places_held += [match.span() for match in phrase.pattern.finditer(folded)]
+    marked = [(origins[first][0], origins[last - 1][1]) for first, last in places_held]
+    if phrases and file_type:
+        marked += _phrases_shown(text, phrases, file_type)
     spans: list[Span] = []
-    for first, last in sorted(places_held):
-        start, end = origins[first][0], origins[last - 1][1]
+    for start, end in sorted(marked):
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif len(spans) < MAX_SPANS:
             spans.append((start, end))
     return tuple(spans)
+
+
+def _phrases_shown(text: str, phrases: Sequence[Phrase], file_type: str) -> list[Span]:
+    """Return the spans of ``text`` that are shown as one of the phrases."""
+    as_shown = shown(text, file_type)
+    if as_shown.text == text:
+        return []
+    folded, origins = _fold_in_place(as_shown.text)
+    spans: list[Span] = []
+    for phrase in phrases:
+        for match in phrase.pattern.finditer(folded):
+            start, end = origins[match.start()][0], origins[match.end() - 1][1]
+            spans.append(as_shown.source_span(start, end))
+    return spans
 
 
 def _numbers_held(folded: str, asked: Mapping[str, Forms]) -> list[Span]:
@@ -145,27 +166,6 @@ def _stems(text: str, spans: Sequence[Span]) -> list[str]:
 
 # --- markup ---------------------------------------------------------------------------
 
-_WITH_TAGS = frozenset({"markdown", "html"})
-_INLINE = (
-    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span strike strong"
-    " sub sup time tt u var wbr"
-).replace(" ", "|")
-_BLOCKS = (
-    "address article aside blockquote br caption center col colgroup dd details div dl dt figcaption figure"
-    " footer h1 h2 h3 h4 h5 h6 header hr img li main nav ol p picture pre section source summary table tbody"
-    " td tfoot th thead tr ul video"
-).replace(" ", "|")
-_VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
-_TAG = rf"<!--(?:(?!<!--).)*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>"
-_REFERENCE = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-_MARKUP = re.compile(f"{_TAG}|(?-i:{_REFERENCE})", re.I | re.S)
-_JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)
-_CODE = re.compile(
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
-    r"|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)",  # a run whole, or many of them take minutes
-    re.M,
-)
-
 
 def left_out_spans(
     text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
@@ -173,13 +173,17 @@ def left_out_spans(
     """Return the (start, end) of the parts of a passage that are not shown, in order; empty if nothing else
     would be left.
 
-    These are tags, comments and character references of Markdown and HTML, unless they are in code or contain
-    one of the ``spans``; and the ``furniture``, unless only that contains the spans.
+    These are tags, comments and character references of Markdown, unless one of the ``spans`` begins or ends
+    in them; and the ``furniture``, unless only that contains the spans.
     """
     tags: list[Span] = []
-    if file_type in _WITH_TAGS and ("<" in text or "&" in text):
-        code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
-        tags = apart((match.span() for match in _MARKUP.finditer(text)), (*code, *spans))
+    if file_type == "markdown" and ("<" in text or "&" in text):
+        marks = [
+            mark
+            for mark in read_markup(text, spans).marks
+            if mark.kind != "sign" and text[mark.start] in "<&"
+        ]
+        tags = holding_none([(mark.start, mark.end) for mark in marks], spans)
         if not "".join(part for part, _ in pieces(text, (), hidden=tags)).strip():
             tags = []
     if furniture:
@@ -195,29 +199,52 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
     return [span for span in spans if not any(a < span[1] and span[0] < b for a, b in others)]
 
 
+def holding_none(hidden: Iterable[Span], spans: Sequence[Span]) -> list[Span]:
+    """Return those of the ``hidden`` spans in which none of ``spans`` begins or ends."""
+    return [
+        (start, end)
+        for start, end in hidden
+        if not any(a < end and start < b and not (a <= start and end <= b) for a, b in spans)
+    ]
+
+
 def pieces(
     text: str,
     spans: Iterable[Span],
     window: Span | None = None,
-    hidden: Sequence[Span] = (),
+    hidden: Iterable[Span] = (),
 ) -> Iterator[tuple[str, bool]]:
     """Cut the ``window`` of ``text`` (default: all) into pieces, each with whether it is one of ``spans``.
     ``hidden`` spans are left out; a tag between words becomes a space, a character reference its
     character."""
-    position, end = window or (0, len(text))
-    cuts = [(*span, True) for span in spans] + [(*span, False) for span in hidden]
-    for first, last, is_marked in sorted(cuts):
-        first, last = max(first, position), min(last, end)
+    marks = [Mark(start, end, instead(text[start:end])) for start, end in hidden]
+    return shown_pieces(text, spans, window or (0, len(text)), marks)
+
+
+def shown_pieces(
+    text: str, spans: Iterable[Span], window: Span, marks: Iterable[Mark]
+) -> Iterator[tuple[str, bool]]:
+    """Cut the ``window`` of ``text`` into pieces, each with whether it is one of ``spans``. Each of the
+    ``marks`` is replaced by what it is shown as."""
+    spans = sorted(spans)
+    position, end = window
+    for mark in sorted(marks):
+        if mark.end <= position or mark.start >= end:
+            continue
+        yield from _pieces(text, position, max(mark.start, position), spans)
+        if mark.start >= position and mark.shown:
+            yield mark.shown, any(first <= mark.start and mark.end <= last for first, last in spans)
+        position = min(mark.end, end)
+    yield from _pieces(text, position, end, spans)
+
+
+def _pieces(text: str, start: int, end: int, spans: Iterable[Span]) -> Iterator[tuple[str, bool]]:
+    for first, last in spans:
+        first, last = max(first, start), min(last, end)
         if first < last:
-            yield text[position:first], False
-            yield (text[first:last], True) if is_marked else (instead(text[first:last]), False)
-            position = last
-    yield text[position:end], False
-
-
-def instead(markup: str) -> str:
-    """Return the replacement for markup that is not shown: a space for a tag between words, the character for
-    a character reference, else ''."""
-    if markup.startswith("&"):
-        return html.unescape(markup)
-    return "" if markup.startswith("<!--") or _JOINS.match(markup) else " "
+            if start < first:
+                yield text[start:first], False
+            yield text[first:last], True
+            start = last
+    if start < end:
+        yield text[start:end], False

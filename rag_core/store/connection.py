@@ -18,7 +18,8 @@ from rag_core.errors import StoreDamaged, StoreError
 from rag_core.store import decisions
 from rag_core.store.errors import MEND, cannot_write, is_damage, is_outside, raise_unreadable, sqlite_name
 from rag_core.store.migrations import APPLICATION_ID
-from rag_core.text.words import has_phrase, name_order
+from rag_core.text.phrases import has_phrase, shows_phrase
+from rag_core.text.words import name_order
 
 READERS = 4
 """How many threads read one store at once. More would only wait for each other, as Python computes in one:
@@ -84,6 +85,7 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB if mode == 'rw' else _READER_CACHE_KB}")
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
+        db.create_function("shows_phrase", 3, shows_phrase, deterministic=True)
         db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if path.with_suffix(decisions.DECISIONS_SUFFIX).exists():  # so it was a store

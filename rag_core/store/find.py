@@ -41,7 +41,8 @@ from rag_core.types import NAME, Document, Filters, Phrase, PrivateBy, Query, So
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
 
-_ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
+_NAMES = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path"))
+_HOLDS = f"(has_phrase({_NAMES}, ?) OR shows_phrase(c.text, d.file_type, ?))"
 # +c.id: a filter, never the planner's way in, which would meet every match for every key.
 _HAS_WORDS = "+c.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
 _HAS_ANYWHERE = (
@@ -221,11 +222,10 @@ def _phrased(phrase: Phrase, *, inflected: bool) -> _Condition:
     match = " AND ".join([match_any([unit]) for unit in phrase.units])
     if inflected and SPACED_WORD.fullmatch(phrase.text):
         return _HAS_WORDS, (match,)
-    held = f"has_phrase({_ALL_TEXT}, ?)"
     if not match:
-        return held, (phrase.text,)
+        return _HOLDS, (phrase.text, phrase.text)
     aside = " AND ".join([match_any([unit], "") for unit in phrase.units])
-    return f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
+    return f"{_HAS_ANYWHERE} AND {_HOLDS}", (match, aside, phrase.text, phrase.text)
 
 
 def visible(viewer: Viewer) -> Eligible:

@@ -19,6 +19,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from rag_core.text.mail_history import history
+from rag_core.text.markup import opaque
 from rag_core.text.numbers import Span
 
 FILE_TYPES = frozenset(
@@ -43,13 +44,6 @@ _DIGITS = re.compile(r"\d+")
 _THREE_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[\W\d_]++[^\W\d_]++){2}")
 _LINK_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[^\]]*\]\([^()]*\)\s*")
 _NO_PROSE = ("#", " #", "  ", "\t")  # headings, and code, which is indented
-_HAS_MARKUP = re.compile("<!--|%%|```|~~~")
-_MARKUP = re.compile(
-    r"\n[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:\n[ \t>]*(?P=fence)|\Z)"
-    r"|`(?<!``)(?P<run>`*+)[^\n]+?(?<!`)`(?P=run)(?!`)"
-    r"|<!--(?s:.*?)(?:(?P<end>-->)|\Z)"
-    r"|%(?P<percent>%(?s:.*?)%%)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +80,11 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
     text = "".join(parts)
     comments: list[Span] = []
     code: list[Span] = []
-    if file_type == "markdown" and _HAS_MARKUP.search(text):
-        for match in _MARKUP.finditer(f"\n{text}"):
-            span = match.start() - 1, match.end() - 1
-            if match["fence"]:
-                code.append(span)
-            elif match["end"] or match["percent"]:
-                comments.append(span)
+    for kind, first, last in opaque(text) if file_type == "markdown" else ():
+        if kind == "fence":
+            code.append((first, last))
+        elif kind == "comment":
+            comments.append((first, last))
     if file_type == "mail":
         comments = history(text)
     lines = tuple(_lines(text, code))

@@ -31,7 +31,7 @@ from rag_core.text.numbers import (
 from rag_core.text.prose import without_runs
 from rag_core.text.ranges import as_ranges
 from rag_core.text.stop_words import stop_words
-from rag_core.types import Forms, Number, Phrase, Query
+from rag_core.types import Forms, Number, Query
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -44,8 +44,8 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
-_UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and breaks stand at them
-_BREAK = re.compile(f"(?<=[{_UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{_UNBROKEN}])")
+UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and breaks stand at them
+_BREAK = re.compile(f"(?<=[{UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{UNBROKEN}])")
 """A line break inside a run, which is nothing to a reader."""
 
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
@@ -55,7 +55,8 @@ _EVERY_MARK.update(_INVISIBLE)
 _MARKS = as_ranges(_EVERY_MARK)
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
-_LETTER = rf"[^\W_{_UNSPACED}]"  # or a digit, of a script with spaces
+LETTER = rf"[^\W_{_UNSPACED}]"
+"""A letter or digit of a script with spaces."""
 SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
 """A word between spaces or signs, which the index knows whole."""
 clusters: Callable[[str], list[str]] = re.compile(rf"(?s).[{_MARKS}]*").findall
@@ -225,50 +226,6 @@ def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
 def is_unspaced(word: str) -> bool:
     """Whether ``word`` is entirely in a script that is written without spaces."""
     return _UNSPACED_RUN.fullmatch(word) is not None
-
-
-_ALIKE = {"'": "['’‘ʼ]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
-"""A character that is typed → those that notes may have in its place."""
-_AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
-_GAP = (  # the end of markup, white space, a prefix of quotes and comments, the beginning of markup
-    r"[*_=~`\]]{0,6}(?:\([^()\s]{0,2000}\))?[*_=~`]{0,6}\s+(?:(?:>|\#|//|;)+\s+)?"
-    r"(?:\[\[[^\[\]|\n]{0,200}\||[*_=~`\[]){0,6}"
-)
-"""What may stand between two words of a phrase, and is not seen where the text is shown."""
-
-
-_IN_RUN = re.compile(f"[{_UNBROKEN}]")
-_BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
-
-
-@lru_cache(maxsize=256)
-def _pattern(phrase: str) -> re.Pattern[str]:
-    """Compile a pattern that finds the words of ``phrase``, one after the other, in a text folded like it.
-    White space and markup may stand between them; other forms of quotes and dashes match, too."""
-    typed = phrase.translate(_AS_TYPED).split()
-    words = _GAP.join("".join(map(_as_found, pairwise(f"{word} "))) for word in typed)
-    first = next((_ALIKE.get(word[0]) or re.escape(word[0]) for word in typed), "")
-    before = f"(?<!{_LETTER}.)" if re.match(_LETTER, first) else ""
-    behind = f"(?!{_LETTER})" if re.search(rf"{_LETTER}\Z", words) else ""
-    return re.compile(f"{first}{before}{words.removeprefix(first)}{behind}", re.DOTALL)
-
-
-def _as_found(pair: tuple[str, str]) -> str:
-    """Return a pattern for the first letter of a pair, and for what may stand between the two."""
-    letter, following = pair
-    pattern = _ALIKE.get(letter) or re.escape(letter)
-    return pattern + _BREAK_IN_PHRASE if _IN_RUN.match(letter) and _IN_RUN.match(following) else pattern
-
-
-def exact(phrase: str) -> Phrase:
-    """Make a Phrase of exact words of a query."""
-    return Phrase(phrase, tuple(units(split_words(phrase))), _pattern(fold(phrase)))
-
-
-def has_phrase(text: str, phrase: str) -> bool:
-    """Whether ``text`` contains ``phrase``. Case, white space, markup, and the forms of quotes and dashes may
-    differ."""
-    return _pattern(name_key(phrase)).search(name_key(text)) is not None
 
 
 # --- forms of a word ---------------------------------------------------------------------

@@ -44,11 +44,12 @@ def test_a_note_is_shown_without_the_marks_of_markdown() -> None:
         ("heading", "Tea, how long it keeps"),
         ("text", "Green tea keeps when jars are dry *x*, snake_case_name, see site."),
         ("text", " visible *star"),
-        ("item", "item one "),
+        ("item", "item one"),
         ("quote", "Quoted\ntwice"),
         ("row", " a\tb "),
         ("row", " 1\t2 "),
-        ("code", 'x = "**kept**"\nmake tea'),
+        ("code", 'x = "**kept**"'),
+        ("code", "make tea"),
         ("text", "Last http://auto.example"),
     ]
 

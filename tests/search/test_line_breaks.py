@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.text.words import has_phrase
+from rag_core.text.phrases import has_phrase
 from rag_core.types import OWNER
 from tests.conftest import stores_of
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.search.snippet import SNIPPET_LENGTH, best_window, highlight, left_out_spans, pieces
-from rag_core.text.words import exact, fold, query_words, unit_forms
+from rag_core.text.phrases import exact
+from rag_core.text.words import fold, query_words, unit_forms
 
 LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
 

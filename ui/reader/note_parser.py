@@ -6,9 +6,7 @@ Tags are read as tags, because only then can they be left out: `ui.reader.render
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -16,12 +14,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from typing_extensions import override
 
-_WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
-_COMMENT: Final = re.compile(r"%%.*?%%", re.S)
-_HIGHLIGHT: Final = re.compile(r"==(?=\S)([^=\n]*[^=\s])==")
-_TASK: Final = re.compile(r"\[([ xX])\] ")
-_BLOCK_ID: Final = re.compile(r"\s\^[\w-]+$")
-_CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
+from rag_core.text.inline import BLOCK_ID, WIKILINK, label_of, wikilink
+from rag_core.text.markup import CALLOUT, COMMENT, TASK
 
 
 class _Parser(MarkdownIt):
@@ -49,12 +43,12 @@ def tidy(tokens: Sequence[Token]) -> None:
         if inline.type != "inline" or not children:
             continue
         if children[-1].type == "text":
-            children[-1].content = _BLOCK_ID.sub("", children[-1].content)
+            children[-1].content = BLOCK_ID.sub("", children[-1].content)
         before, opening, first = tokens[at - 2], tokens[at - 1], children[0]
-        if before.type == "list_item_open" and (task := _TASK.match(first.content)):
+        if before.type == "list_item_open" and (task := TASK.match(first.content)):
             before.attrs["class"] = "cp-task"
             first.content = ("☐ " if task[1] == " " else "☑ ") + first.content[task.end() :]
-        elif before.type == "blockquote_open" and (callout := _CALLOUT.match(first.content)):
+        elif before.type == "blockquote_open" and (callout := CALLOUT.match(first.content)):
             opening.attrs["class"] = "cp-callout"
             first.content = first.content[callout.end() :] or callout[1].capitalize()
             end = next((at for at, each in enumerate(children) if each.type == "softbreak"), len(children))
@@ -63,33 +57,38 @@ def tidy(tokens: Sequence[Token]) -> None:
 
 
 def _read_wikilink(state: StateInline, silent: bool) -> bool:
-    found = _WIKILINK.match(state.src, state.pos)
+    found = WIKILINK.match(state.src, state.pos)
     if not found:
         return False
     if not silent:
-        written, _, label = found[2].partition("|")
-        target, _, heading = written.removesuffix("\\").partition("#")
+        target, heading, _ = wikilink(found[2])
         token = state.push("wikilink", "", 0)
-        token.content = label.strip() or " › ".join(filter(None, (target.strip(), heading.strip())))
-        token.meta = {"target": target.strip(), "heading": heading.strip(), "embeds": bool(found[1])}
+        token.content = label_of(found[2])
+        token.meta = {"target": target, "heading": heading, "embeds": bool(found[1])}
     state.pos = found.end()
     return True
 
 
 def _read_highlight(state: StateInline, silent: bool) -> bool:
-    found = _HIGHLIGHT.match(state.src, state.pos)
-    if not found:
+    """Read ``==text==``, which may hold other markup."""
+    start, last = state.pos + 2, state.posMax
+    end = state.src.find("==", start + 1, last) if state.src.startswith("==", state.pos) else -1
+    if end < 0 or state.src[start].isspace() or state.src[end - 1].isspace():
+        return False
+    if "=" in (state.src[start], state.src[end + 2 : end + 3]):
         return False
     if not silent:
         state.push("em_open", "em", 1)
-        state.push("text", "", 0).content = found[1]
+        state.pos, state.posMax = start, end
+        state.md.inline.tokenize(state)
+        state.posMax = last
         state.push("em_close", "em", -1)
-    state.pos = found.end()
+    state.pos = end + 2
     return True
 
 
 def _skip_comment(state: StateInline, _: bool) -> bool:
-    found = _COMMENT.match(state.src, state.pos)
+    found = COMMENT.match(state.src, state.pos)
     if not found:
         return False
     state.pos = found.end()

@@ -305,10 +305,14 @@ def _rows(chunk: Neighbour, origin: SearchOrigin) -> str:
     return f"<tbody{_here(chunk)}>{rows}</tbody>"
 
 
-def _searched(content: str, origin: SearchOrigin, window: tuple[int, int] | None = None) -> str:
+def _searched(
+    content: str, origin: SearchOrigin, window: tuple[int, int] | None = None, file_type: str = ""
+) -> str:
     """Return ``content`` as HTML, cut to ``window``, with the words of the search highlighted."""
     query = origin.query
-    return marked_html(content, highlight(content, query.terms.loose, query.phrases) if query else (), window)
+    if query is None:
+        return marked_html(content, (), window)
+    return marked_html(content, highlight(content, query.terms.loose, query.phrases, file_type), window)
 
 
 def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
@@ -319,7 +323,7 @@ def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
     window = start + len(read) - len(read.lstrip(blank)), end - len(read) + len(read.rstrip(blank))
     if read.strip(blank):
         content = _BROKEN_LINE.sub(" ", chunk.content) if document.file_type == "pdf" else chunk.content
-        body = _searched(content, origin, window)
+        body = _searched(content, origin, window, document.file_type)
     elif chunk.content.strip():  # all of it stands in another passage
         return ""
     else:

@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from rag_core.search.snippet import highlight
+from rag_core.text.inline import PICTURE_NAME
 from rag_core.types import Query
 from ui.frame import hits
 from ui.frame.links import PICTURES, document_parameters
@@ -33,7 +34,6 @@ _ARTICLE: Final = '<article class="cp cp-note">{}</article>'
 _EXTERNAL: Final = re.compile(r"(?:https?://|mailto:)", re.I)
 _SCHEME: Final = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
 _BARE_URL: Final = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,:;!?)\]}*_]", re.I)
-_RASTER: Final = re.compile(r"\.(?:png|jpe?g|gif|webp)$", re.I)
 _KEPT_TAG: Final = re.compile(r"</?(?:sub|sup|kbd)>|<br ?/?>", re.I)
 _TAG: Final = re.compile(
     r"<!--.*?(?:-->|$)|<(script|style)\b.*?(?:</\1\s*>|$)|</?[a-z][\w-]*(?:\s[^<>]*)?/?>", re.I | re.S
@@ -244,7 +244,7 @@ def _image(token: Token, env: Any) -> str:
 
 def _wikilink(token: Token, env: Any) -> str:
     target, label = token.meta["target"], token.content
-    if token.meta["embeds"] and _RASTER.search(target):
+    if token.meta["embeds"] and PICTURE_NAME.search(target):
         return _picture(target, "" if label.isdecimal() else label, env)
     begun, ended = _own_link(target, token.meta["heading"], env)
     return f"{begun}{_words(label, env)}{ended}"
@@ -335,7 +335,7 @@ def _own_link(target: str, heading: str, env: Any) -> tuple[str, str]:
 def _picture(target: str, named: str, env: Any) -> str:
     """Return an image from our own route for a picture in the store; for other pictures only their name."""
     shown = html.escape(hits.in_one_line(named))
-    if _SCHEME.match(target) or not _RASTER.search(target):
+    if _SCHEME.match(target) or not PICTURE_NAME.search(target):
         return f'<span class="cp-quiet">{shown}</span>' if shown else ""
     place: NotePlace = env["place"]
     asked = urlencode({"store": place.store, "path": place.path, "target": target})

@@ -1,0 +1,55 @@
+"""Exact words of a query, compared with the text as it is shown. Case, white space, and the forms of quotes
+and dashes may differ."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+from rag_core.text.shown import shown
+from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units
+from rag_core.types import Phrase
+
+_ALIKE = {"'": "['’‘ʼ]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
+"""A character that is typed → those that notes may have in its place."""
+_AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
+_IN_RUN = re.compile(f"[{UNBROKEN}]")
+_BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
+
+
+@lru_cache(maxsize=256)
+def _pattern(phrase: str) -> re.Pattern[str]:
+    """Compile a pattern that finds the words of ``phrase``, one after the other, in a text folded like it."""
+    typed = phrase.translate(_AS_TYPED).split()
+    words = r"\s+".join("".join(map(_as_found, pairwise(f"{word} "))) for word in typed)
+    first = next((_ALIKE.get(word[0]) or re.escape(word[0]) for word in typed), "")
+    before = f"(?<!{LETTER}.)" if re.match(LETTER, first) else ""
+    behind = f"(?!{LETTER})" if re.search(rf"{LETTER}\Z", words) else ""
+    return re.compile(f"{first}{before}{words.removeprefix(first)}{behind}", re.DOTALL)
+
+
+def _as_found(pair: tuple[str, str]) -> str:
+    """Return a pattern for the first letter of a pair, and for what may stand between the two."""
+    letter, following = pair
+    pattern = _ALIKE.get(letter) or re.escape(letter)
+    return pattern + _BREAK_IN_PHRASE if _IN_RUN.match(letter) and _IN_RUN.match(following) else pattern
+
+
+def exact(phrase: str) -> Phrase:
+    """Make a Phrase of exact words of a query."""
+    return Phrase(phrase, tuple(units(split_words(phrase))), _pattern(fold(phrase)))
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Whether ``text``, which is shown as it is, contains ``phrase``."""
+    return _pattern(name_key(phrase)).search(name_key(text)) is not None
+
+
+def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
+    """Whether a passage of a document of this type contains ``phrase``, as written or as shown."""
+    pattern = _pattern(name_key(phrase))
+    if pattern.search(name_key(text)):
+        return True
+    as_shown = shown(text, file_type).text
+    return as_shown != text and pattern.search(name_key(as_shown)) is not None

@@ -1,0 +1,96 @@
+"""The text of a passage as a person reads it, with a map of its characters to those of the source.
+
+Phrases are compared with it, and quotes in answers. The source stays what is stored: lines and highlights are
+places in it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rag_core.text.inline import Mark
+from rag_core.text.markup import disjoint, read_markup
+from rag_core.text.numbers import Span
+
+LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
+"""Types of which quotes, braces and escapes of JSON are not shown."""
+
+_OF_JSON = re.compile(
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
+)
+_SHOWN_OF_JSON = {'":': ": ", '",': ", ", ',"': ", ", '","': ", ", "\\n": "\n", "\\r": " ", "\\t": " "}
+_CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[^\n]*\n")
+"""What stands between the words of two cues of subtitles."""
+_BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+(?:[ \t]+[>#/;]++)*+[ \t]")
+"""What a line of a quoted mail or of a comment begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text of a source as it is shown."""
+
+    text: str
+    #: (start in the text, start in the source, end in the source) of each stretch, in order.
+    stretches: tuple[tuple[int, int, int], ...]
+
+    def source_span(self, start: int, end: int) -> Span:
+        """Return the span of the source that is shown as ``text[start:end]``, which must not be empty."""
+        return self._of(start)[0], self._of(end - 1)[1]
+
+    def _of(self, place: int) -> Span:
+        """Return the span of the source that one character stands for: of a replaced stretch all of it."""
+        number = bisect_right(self.stretches, place, key=lambda stretch: stretch[0]) - 1
+        first, start, end = self.stretches[number]
+        following = self.stretches[number + 1][0] if number + 1 < len(self.stretches) else len(self.text)
+        if end - start != following - first:
+            return start, end
+        return start + place - first, start + place - first + 1
+
+
+@lru_cache(maxsize=512)
+def shown(text: str, file_type: str) -> Shown:
+    """Return the passage ``text`` of a document of this type as it is shown. What begins the lines of a quote
+    or a comment is left out, so that its sentences go on."""
+    parts: list[str] = []
+    stretches: list[tuple[int, int, int]] = []
+    place = length = 0
+    for mark in (*marks_of(text, file_type), Mark(len(text), len(text))):
+        for part, start, end in ((text[place : mark.start], place, mark.start), (mark.shown, *mark[:2])):
+            if part:
+                parts.append(part)
+                stretches.append((length, start, end))
+                length += len(part)
+        place = mark.end
+    return Shown("".join(parts), tuple(stretches))
+
+
+def marks_of(text: str, file_type: str) -> Sequence[Mark]:
+    """Return what is not shown as it is written, in order and disjoint."""
+    if file_type == "markdown":
+        return _of_note(text)
+    if file_type in LIKE_JSON:
+        return json_marks(text)
+    marks = [Mark(*match.span(), "\n", "line") for match in _CUE.finditer(text) if file_type == "subtitles"]
+    marks += [Mark(*match.span(), "", "line") for match in _BEGINNING.finditer(text)]
+    return [*disjoint(marks)]
+
+
+def json_marks(text: str) -> list[Mark]:
+    """Return the quotes, braces and escapes of JSON."""
+    found = _OF_JSON.finditer(text)
+    return [Mark(*match.span(), _SHOWN_OF_JSON.get(match[0], "")) for match in found]
+
+
+def _of_note(text: str) -> list[Mark]:
+    """Return the marks of a note with the signs that begin its lines; the sign of a list item is a dot."""
+    markup = read_markup(text)
+    beginnings = [
+        Mark(line.start, line.first, "\u2022 " if line.kind == "item" else "", "line")
+        for line in markup.lines
+        if line.first > line.start and line.kind in ("heading", "quote", "item", "text")
+    ]
+    return [*disjoint([*markup.marks, *beginnings])]

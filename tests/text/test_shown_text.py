@@ -1,0 +1,187 @@
+"""What a reader sees of markup is the same for phrases, snippets, cards, words and the page of a note."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.ask.verbatim import Held
+from rag_core.extract.document import extract
+from rag_core.search.shown import clean
+from rag_core.search.snippet import highlight
+from rag_core.text.inline import inline_marks, shown_line
+from rag_core.text.phrases import exact, shows_phrase
+from rag_core.text.shown import shown
+from ui.reader.note_parser import make_parser, tidy
+
+INLINE = {  # as written in a note → as it is shown
+    "bold": ("the **error** budget", "the error budget"),
+    "bold across lines": ("the **error\nbudget** of May", "the error\nbudget of May"),
+    "bold around signs": ("a **(strict)** rule", "a (strict) rule"),
+    "bold beside a word without spaces": ("在**价格**中", "在价格中"),
+    "emphasis": ("a _very_ long *meeting*", "a very long meeting"),
+    "both": ("a ***very*** long one", "a very long one"),
+    "one in the other": ("a **very *long* one**", "a very long one"),
+    "struck out": ("the ~~old~~ plan", "the old plan"),
+    "highlight": ("the ==quarterly== review", "the quarterly review"),
+    "highlight of bold": ("the ==**quarterly**== review", "the quarterly review"),
+    "code": ("a `retry` limit", "a retry limit"),
+    "code with a backtick": ("a `` ` `` sign", "a ` sign"),
+    "signs in code": ("the `**kwargs**` of it", "the **kwargs** of it"),
+    "link": ("the [release](https://example.org/a_b) train", "the release train"),
+    "link with a title": ('the [release](a.md "It (all)") train', "the release train"),
+    "link of bold": ("the [**release**](a.md) train", "the release train"),
+    "bold link": ("the **[release](a_(b).md)** train", "the release train"),
+    "brackets in a link": ("the [a [b] c](d.md) train", "the a [b] c train"),
+    "wikilink": ("on [[Lake Constance]] we rowed", "on Lake Constance we rowed"),
+    "alias": ("on [[Lake Constance|the lake]] we rowed", "on the lake we rowed"),
+    "heading of a note": ("see [[Tea#Green tea]] first", "see Tea › Green tea first"),
+    "heading of this note": ("see [[#Green tea]] first", "see Green tea first"),
+    "address": ("at <https://example.org> now", "at https://example.org now"),
+    "escaped signs": (r"2 \* 3 \* 4 \[x\]", "2 * 3 * 4 [x]"),
+    "tag": ("the <b>error</b> budget", "the error budget"),
+    "reference": ("salt &amp; pepper &frac12; &unknown;", "salt & pepper ½ &unknown;"),
+    "comment": ("the %%really%%error budget", "the error budget"),
+    "arithmetic": ("2 * 3 * 4 and a_b_c and 5 ** 2", "2 * 3 * 4 and a_b_c and 5 ** 2"),
+    "no pair": ("a *star and **two", "a *star and **two"),
+}
+OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
+    "quote": ("markdown", "> the harvest moon\n> rises", "the harvest moon rises"),
+    "callout": ("markdown", "> [!note] the harvest\n> moon", "the harvest moon"),
+    "heading": ("markdown", "## the **harvest** moon", "the harvest moon"),
+    "task": ("markdown", "- [ ] the [[harvest]] moon", "the harvest moon"),
+    "block id": ("markdown", "the harvest\nmoon ^a1", "the harvest moon"),
+    "HTML comment": ("markdown", "the <!-- a\nb -->harvest moon", "the harvest moon"),
+    "footnote": ("markdown", "the harvest[^1] moon", "the harvest moon"),
+    "comment": ("python", "# the harvest\n# moon", "the harvest moon"),
+    "comment in C": ("go", "// the harvest\n// moon", "the harvest moon"),
+    "mail": ("mail", "> > the harvest\n> > moon", "the harvest moon"),
+    "cues": (
+        "subtitles",
+        "1\n00:00:01,000 --> 00:00:02,000\nthe harvest\n\n2\n00:00:02,000 --> 00:00:03,000\nmoon\n",
+        "the harvest moon",
+    ),
+    "JSON": ("json", '{"a": "the \\"harvest\\"\\nmoon"}', "the harvest moon"),
+}
+PARSER = make_parser()
+
+
+def read_by_the_page(note: str) -> str:
+    """The text of a note as the page shows it, without its blocks."""
+    tokens = PARSER.parse(note)
+    tidy(tokens)
+    parts: list[str] = []
+    for child in [child for token in tokens for child in token.children or ()]:
+        if child.type in ("text", "code_inline", "wikilink"):
+            parts.append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+    return "".join(parts)
+
+
+@pytest.mark.parametrize(("written", "seen"), INLINE.values(), ids=INLINE)
+def test_every_consumer_sees_what_the_page_shows(written: str, seen: str) -> None:
+    note = f"Here is {written}, at last."
+    as_seen = f"Here is {seen}, at last."
+    assert read_by_the_page(note) == as_seen
+    assert shown(note, "markdown").text == as_seen
+    assert "\n".join(block.text for block in clean(note, "markdown", ())) == as_seen
+    assert shows_phrase(note, "markdown", seen)
+    assert not shows_phrase(note, "markdown", f"{seen} again")
+    assert Held(note).find(as_seen)
+    if "\n" not in written and "%%" not in written:
+        assert shown_line(note) == as_seen
+        assert extract(f"# {note}\n".encode(), PurePosixPath("a.md")).title == as_seen
+
+
+@pytest.mark.parametrize(("written", "seen"), INLINE.values(), ids=INLINE)
+def test_a_phrase_is_marked_where_it_stands_in_the_source(written: str, seen: str) -> None:
+    note = f"Here is {written}, at last."
+    spans = highlight(note, (), [exact(f"is {seen},")], "markdown")
+    assert [note[start:end] for start, end in spans] == [f"is {written},"]
+    marked = [
+        piece for block in clean(note, "markdown", spans) for piece, is_marked in block.pieces if is_marked
+    ]
+    assert "".join("".join(marked).split()) == "".join(f"is {seen},".split())
+
+
+@pytest.mark.parametrize(("file_type", "written", "seen"), OF_PASSAGES.values(), ids=OF_PASSAGES)
+def test_a_phrase_goes_on_across_lines_and_marks(file_type: str, written: str, seen: str) -> None:
+    assert shows_phrase(
+        f"{written}\n", file_type, seen.replace("harvest", '"harvest"') if file_type == "json" else seen
+    )
+    assert not shows_phrase(f"{written}\n", file_type, f"{seen} again")
+
+
+WORDS = st.sampled_from(["tea", "a", "的", "x_y", "2", "né"])
+WRAPPED = st.sampled_from(
+    [
+        "{}",
+        "**{}**",
+        "*{}*",
+        "_{}_",
+        "~~{}~~",
+        "=={}==",
+        "`{}`",
+        "[{}](b.md)",
+        "[[t|{}]]",
+        "<b>{}</b>",
+        "({})",
+    ]
+)
+
+
+@given(
+    st.lists(st.tuples(WORDS, WRAPPED, WRAPPED, st.sampled_from([" ", "\n", ", "])), min_size=1, max_size=6)
+)
+def test_generated_markup_is_shown_as_the_page_shows_it(pieces: list[tuple[str, str, str, str]]) -> None:
+    note = "so "
+    for word, inner, outer, gap in pieces:
+        inside = inner.format(word)
+        note += (inside if "[[" in outer and inner != "{}" else outer.format(inside)) + gap
+    note += "end"
+    assert shown(note, "markdown").text == read_by_the_page(note)
+
+
+@given(st.text("ab *_~=`[]()<>!&;\\\n>#-|%^:x价。", max_size=60))
+def test_the_map_leads_from_what_is_shown_to_the_source(text: str) -> None:
+    for file_type in ("markdown", "json", "python"):
+        as_shown = shown(text, file_type)
+        ends = 0
+        for place, char in enumerate(as_shown.text):
+            start, end = as_shown.source_span(place, place + 1)
+            assert ends <= end
+            assert start < end <= len(text)
+            assert char == text[start] or end - start > 1 or file_type == "json"
+            ends = end
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["[", "**", "*a ", "**a *", "_a", "`", "`a``", "![[", "](", "[a](", "==a", "<b", "&a", "[]", "a*b_"],
+)
+def test_marks_are_found_in_steps_in_proportion_to_the_text(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    for size in (2_000, 4_000):
+        text = (unit * size)[:size]
+        steps = 0
+
+        def count(frame: object, event: str, argument: object) -> object:
+            nonlocal steps
+            steps += event == "line"
+            return count
+
+        before = sys.gettrace()
+        sys.settrace(count)  # type: ignore[arg-type]
+        try:
+            inline_marks(text, 0, len(text))
+        finally:
+            sys.settrace(before)
+        counts.append(steps)
+    assert counts[1] <= 2.2 * counts[0] + 100
