@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from rag_core.text.days import first_in_name
+from rag_core.text.inline import Mark, without_marks
+from rag_core.types import Extracted
 
 _PROPERTY = re.compile(r"[ \t]*(?:[-*][ \t]+)?([^\W\d][\w./ -]{0,40})::(?:[ \t]+([^\n]*))?")
 _TAGS_OF_BLOCK = re.compile(r"^[ \t]*(?:[-*][ \t]+)?tags::[ \t]+([^\n]+)", re.M)
@@ -88,22 +93,51 @@ def _listed(said: str) -> list[str]:
     return [name for name in names if name]
 
 
+def blocks(text: str) -> dict[str, str]:
+    """Return the first line of each block of a page that has an identifier, by that."""
+    text_of: dict[str, str] = {}
+    bullet = ""
+    for line in text.split("\n"):
+        if match := _BLOCK_ID.match(line):
+            text_of[match[1]] = bullet
+        elif match := _BULLET.match(line):
+            bullet = match[1].strip()
+    return text_of
+
+
 def _with_references(text: str) -> str:
     """The text with that of a block where it is only named by its identifier."""
     if "((" not in text:
         return text
-    block_of: dict[str, str] = {}
-    bullet = ""
-    for line in text.split("\n"):
-        if match := _BLOCK_ID.match(line):
-            block_of[match[1]] = bullet
-        elif match := _BULLET.match(line):
-            bullet = match[1].strip()
+    return without_marks(text, _replaced(text, blocks(text)))
 
-    def shown(match: re.Match[str]) -> str:
-        return match[1] or block_of.get(match[3] or match[4]) or match[0]
 
-    return _REFERENCE.sub(shown, text)
+def _replaced(text: str, text_of: Mapping[str, str]) -> list[Mark]:
+    """The references in a text to the blocks of ``text_of``, and what they are shown as."""
+    found = [(match, match[1] or text_of.get(match[3] or match[4])) for match in _REFERENCE.finditer(text)]
+    return [Mark(*match.span(), shown) for match, shown in found if shown]
+
+
+def refers_to_blocks(text: str) -> bool:
+    """Whether a note that was read refers to blocks of other notes."""
+    return "((" in text and _REFERENCE.search(text) is not None
+
+
+def with_blocks(note: Extracted, text_of: Mapping[str, str]) -> Extracted:
+    """Return a note that was read with the text of the blocks of other notes that it refers to."""
+    marks = _replaced(note.text, text_of)
+    ends = [mark.end for mark in marks]
+    grown = [0, *accumulate(len(mark.shown) - (mark.end - mark.start) for mark in marks)]
+
+    def moved(place: int) -> int:
+        return place + grown[bisect_right(ends, place)]
+
+    return replace(
+        note,
+        text=without_marks(note.text, marks),
+        segments=tuple(replace(part, start=moved(part.start), end=moved(part.end)) for part in note.segments),
+        links=tuple(replace(link, start=moved(link.start)) for link in note.links),
+    )
 
 
 # --- Notion -----------------------------------------------------------------------------

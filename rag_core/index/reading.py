@@ -40,6 +40,7 @@ from rag_core.extract.filetypes import NAMED, title_of_name
 from rag_core.extract.ocr import RemoteReader, UnlessHidden
 from rag_core.files import IN_CLOUD, display, opened_in_slices, read_bytes
 from rag_core.files.slices import hash_of
+from rag_core.index.blocks import ReferencedBlocks
 from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_show, with_pictures
 from rag_core.index.embedding import BATCH, Embedding
 from rag_core.index.furniture import Furniture
@@ -122,6 +123,11 @@ class Reading:
     """Source id → the pictures that its notes may embed."""
     known_parts: KnownParts = field(default_factory=KnownParts)
     """Finds parts of files that are read again for their pictures."""
+    blocks: ReferencedBlocks = field(init=False)
+    """Shows what notes refer to in other notes."""
+
+    def __post_init__(self) -> None:
+        self.blocks = ReferencedBlocks(self.store)
 
     def apply(self, plan: Plan) -> bool:
         """Carry out the plan, with one transaction for each document. Returns whether every file was still
@@ -239,7 +245,8 @@ class Reading:
                         document = worker.read(reader, data, named, self.remote_ocr(file), most_pictures)
                 else:
                     document = plain.read(data, named)
-            return with_its_name(document, path, named)
+            document = with_its_name(document, path, named)
+            return self.blocks.shown_in(document, self.pictures.get(file.source_id))
         except RagError as error:
             return error
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag_core.errors import Forbidden, InvalidInput, NotFound, RagError
-from rag_core.extract import type_of_suffix
+from rag_core.extract import note_apps, type_of_suffix
 from rag_core.extract.encoding import BinaryError, decode
 from rag_core.files import EVERYTHING, read_bytes, why_skipped
 from rag_core.library.service import Service, open_to_all
@@ -66,7 +66,8 @@ class Originals(Service):
                 raise no_document(store, path)
             row = next(iter(find.document_rows(db, viewer, [document_view.document.id])))
         is_as_read = row["state"] == "indexed" and TAKEN_OUT not in document_view.warnings
-        if is_as_read and (whole := _whole_text(row, document_view)):
+        whole = _whole_text(row, document_view) if is_as_read else None
+        if whole and not note_apps.refers_to_blocks(whole):
             return whole
         return joined_text(document_view)
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from rag_core.extract import extract
+from rag_core.extract import extract, note_apps
 from rag_core.extract.filetypes import title_of_name
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
@@ -147,6 +147,40 @@ def test_references_to_blocks_are_shown_as_their_text() -> None:
     assert "collapsed" not in found.text
     assert found.text.count("\n") == text.count("\n"), "lines stay where they are"
     assert found.tags == ("later",)
+
+
+def test_a_block_of_another_note_is_shown_as_its_text(library: Library, notes: Path) -> None:
+    hidden = BLOCK.replace("1111", "2222")
+    write(
+        notes,
+        {
+            "pages/starter.md": f"- Feed the levain\n  id:: {BLOCK}\n",
+            "pages/secret.md": f"---\nprivate: true\n---\n- The vault code\n  id:: {hidden}\n",
+            "journals/2025_11_08.md": (
+                f"- # Morning\n- (({BLOCK})) at dawn\n- {{{{embed (({BLOCK}))}}}}\n- (({hidden}))\n"
+                "- # Evening\n- [[Rye]] is next\n"
+            ),
+        },
+    )
+    index(library, "notes", notes)
+    hits = library.search(OWNER, '"feed the levain at dawn"').hits
+    assert [(hit.document.path, hit.relevant) for hit in hits] == [("journals/2025_11_08.md", True)]
+    view = library.documents.get(OWNER, "notes", "journals/2025_11_08.md")
+    text = "\n".join(chunk.content for chunk in view.chunks)
+    assert text.count("Feed the levain") == 2
+    assert "vault code" not in text
+    assert f"(({hidden}))" in text
+    assert [link.target for link in view.links_out] == ["Rye"]
+    assert "Feed the levain at dawn" in library.originals.text(OWNER, "notes", "journals/2025_11_08.md")
+
+
+def test_the_places_of_a_note_move_with_the_blocks_that_are_shown_in_it() -> None:
+    note = read(f"# One\n\nSee (({BLOCK})) first.\n\n# Two\n\nThen [[Rye]] and (({BLOCK})).\n", "a.md")
+    assert note_apps.refers_to_blocks(note.text)
+    whole = note_apps.with_blocks(note, {BLOCK: "a rather long text of a block that is shown"})
+    assert [whole.text[part.start :][:5] for part in whole.segments] == ["# One", "# Two"]
+    assert whole.segments[-1].end == len(whole.text)
+    assert whole.text[whole.links[0].start :].startswith("[[Rye]]")
 
 
 def test_code_with_colons_is_no_property() -> None:
