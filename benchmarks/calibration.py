@@ -24,7 +24,7 @@ import numpy.typing as npt
 from benchmarks.process import Figures, lines
 from benchmarks.retrieval import MODES, JudgedSet, index_set, open_library, quoted, read_set
 from rag_core.library import Library
-from rag_core.search.weigh import CURVES, Logistic
+from rag_core.search.curves import CURVES, Logistic
 from rag_core.types import OWNER, Mode
 
 FOREIGN_QUERIES = 100

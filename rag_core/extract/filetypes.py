@@ -123,7 +123,10 @@ WRITTEN_TYPES = frozenset(
 """The file types of what people write for people."""
 
 DATA_TYPES = frozenset("csv ini json toml tsv xml yaml".split())
-"""The file types of what programs write. All others are code."""
+"""The file types of what programs write."""
+
+CODE_TYPES = frozenset({*_SUFFIXES_BY_TYPE, *_NAMES_BY_TYPE}) - WRITTEN_TYPES - DATA_TYPES - {"archive"}
+"""The file types of what people write for programs."""
 
 _LIKE_ITS_TYPE = (
     "markdown python java kotlin scala go rust rst html c cpp csharp ruby php swift lua r haskell elixir"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 
 from rag_core.errors import RagError
+from rag_core.extract.filetypes import CODE_TYPES
 from rag_core.search.understand import Interpreted
 from rag_core.search.weigh import Candidate
 from rag_core.store import Store, embeddings, find, lexical
@@ -84,6 +85,7 @@ def candidates(
                     similarity=near.get(number),
                     is_data=text.is_data,
                     is_silent=bool(text.is_silent),
+                    is_code=text.file_type in CODE_TYPES,
                     date=text.date,
                     of_document=words.documents.units.get(number, frozenset()),
                     length=words.documents.lengths.get(text.document, 1),

@@ -2,12 +2,13 @@
 
 Two numbers are computed for each passage. The *value* orders the passages of one query:
 
-    value = similarity + 0.2 · coverage² + 0.22 · words + 0.2 · title + 0.15 · named
+    value = similarity + 0.2 · coverage² + 0.22 · coverage · words + 0.2 · title + 0.15 · named
 
-*Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; it
-counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 over
-the best one's: having the words says more than having most of them. It counts less where even the best
-passage holds less than 0.4 of the query, as for a question in other words. *Title* is the F1 of the query's
+*Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; its
+square counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25
+over the best one's: having the words says more than having most of them. Where a question in other words
+shares one word with a passage, that says little, so *words* counts by the coverage. Code answers a question
+of several words only if it has them: it loses 0.05 for those that it lacks. *Title* is the F1 of the query's
 and the title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages
 names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
 gets the similarity that passages with such words have, mostly those of the same query; the more of them there
@@ -40,6 +41,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from rag_core.search import reasons
+from rag_core.search.curves import CURVES
 from rag_core.store.document_words import SHORT_DOCUMENT
 from rag_core.store.questions import HIGHEST
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
@@ -53,30 +55,9 @@ FEW_HOLDERS = 20
 """If at most this many passages have every word of a query, they fit for that: a reader can look through
 them."""
 
-
-@dataclass(frozen=True, slots=True)
-class Logistic:
-    """A logistic curve that turns a signal into the probability of relevance: 0.5 at ``middle``."""
-
-    middle: float
-    slope: float
-
-    def __call__(self, value: float) -> float:
-        """Return the probability, 0 to 1, for the signal ``value``."""
-        return 1 / (1 + math.exp(min(50.0, self.slope * (self.middle - value))))
-
-
-# For minilm, with benchmarks/nonsense.py: at most 3 % of nonsense lies above the middle of hybrid mode and
-# 97 % of the paraphrases. Other embedders borrow it.
-CURVES: Mapping[Mode, Logistic] = {
-    "hybrid": Logistic(0.355, 7.0),
-    "vector": Logistic(0.36, 10.0),
-    "lexical": Logistic(0.28, 7.0),
-}
-"""How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
-
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
-_SOME_COVERAGE = 0.4  # of the best passage; where it holds less of the query, words tell less of all passages
+_CODE = -0.05  # in the value, times the share of a question that code does not hold
+_QUESTION = 3  # words of a query that may be a question
 _WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
@@ -105,6 +86,7 @@ class Candidate(NamedTuple):
     similarity: float | None = None  #: The cosine to the query; None if it is not known.
     is_data: bool = False  #: Whether it is data, such as base64.
     is_silent: bool = False  #: Whether nothing in it is embedded: it is furniture, or only a name.
+    is_code: bool = False  #: Whether its document is code.
     date: str = ""  #: The date of its document; ISO 8601.
     #: Rarer units that its document holds anywhere, if they stand apart and this passage has most of them.
     of_document: frozenset[str] = frozenset()
@@ -321,8 +303,7 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
     best = max([match.bm25 for match in matches], default=0.0) or 1.0
     is_hybrid = asked.mode == "hybrid"
     shift, missing = _without_vector(matches, best) if is_hybrid else (0.0, 0.0)
-    covered = max([match.coverage for match in matches], default=0.0)
-    words = _WORDS * min(1.0, covered / _SOME_COVERAGE)
+    code = _CODE if len(asked.words) >= _QUESTION else 0.0
     values: list[float] = []
     for match in matches:
         candidate, relative = match.candidate, match.bm25 / best
@@ -331,7 +312,9 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
             values.append(relative + value)
             continue
         value += _COVERAGE * min(1.0, asked.total / _CLEAR) * match.coverage**2
-        value += words * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
+        value += _WORDS * match.coverage * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
+        if candidate.is_code:
+            value += code * (1 - match.coverage)
         if candidate.similarity is not None:
             value += candidate.similarity
         elif not candidate.is_data:

@@ -231,7 +231,7 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
 
 
 _NOTHING = hashlib.sha256().digest()  # the hash of a passage with nothing to embed
-_OF_TEXTS = "id title terms text path furniture identity is_data is_silent document date".split()
+_OF_TEXTS = "id title terms text path furniture identity is_data is_silent document date file_type".split()
 
 
 class SearchText(NamedTuple):
@@ -244,6 +244,7 @@ class SearchText(NamedTuple):
     is_silent: bool  #: Whether nothing in it is embedded, as in furniture.
     document: int  #: The id of its document.
     date: str  #: The date of its document; ISO 8601.
+    file_type: str
 
 
 def search_texts(
@@ -254,7 +255,8 @@ def search_texts(
     sql = """SELECT id, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms,
                  coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
                  anchor_type = ?, embed_hash = ?, document_id,
-                 (SELECT date FROM documents WHERE id = document_id)
+                 (SELECT date FROM documents WHERE id = document_id),
+                 (SELECT file_type FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
     texts: dict[int, SearchText] = {}
     for row in rows_at_once(db, _OF_TEXTS, sql, (DATA, _NOTHING, json.dumps(list(ids)))):

@@ -380,7 +380,7 @@ def test_one_word_of_several_counts_less() -> None:
 
 def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_it() -> None:
     idf = {"grove": 3.0, "inlet": 9.0}
-    found = [Candidate(1, "something else", similarity=0.56), Candidate(2, "a grove", similarity=0.45)]
+    found = [Candidate(1, "something else", similarity=0.6), Candidate(2, "a grove", similarity=0.55)]
     placed = weigh(found, parse("grove inlet"), idf, "hybrid")
     assert [item.candidate.chunk_id for item in placed] == [2, 1]
     assert placed[0].score >= placed[1].score >= RELEVANT
@@ -468,3 +468,21 @@ def test_a_number_alone_fits_only_what_has_it(query: str, holds: str, lacks: str
     idf = dict.fromkeys(units(query_words(query)), 5.0)
     placed = order(query, {"lacks": (lacks, 0.9), "holds": (holds, 0.6)}, idf)
     assert placed == [("holds", True), ("lacks", False)]
+
+
+def test_one_word_of_a_question_does_not_displace_what_is_near_in_meaning() -> None:
+    idf = {"blood": 5.0, "test": 3.0, "tired": 6.0}
+    near = Candidate(1, "your iron stores are low", similarity=0.34)
+    found = [near, Candidate(2, "a test tool", similarity=0.27)]
+    assert weigh(found, parse("blood test tired"), idf, "hybrid")[0].candidate is near
+
+
+@pytest.mark.parametrize(("asked", "is_code_first"), [("who mends pipes here", False), ("mends pipes", True)])
+def test_code_answers_a_question_of_several_words_only_with_the_words(
+    asked: str, is_code_first: bool
+) -> None:
+    code = Candidate(1, "class duct", is_code=True, similarity=0.32)
+    note = Candidate(2, "call the plumber", similarity=0.3)
+    query = parse(asked)
+    placed = weigh([note, code], query, dict.fromkeys(query.terms.forms, 4.0), "hybrid")
+    assert (placed[0].candidate is code) == is_code_first
