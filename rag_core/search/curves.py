@@ -1,4 +1,4 @@
-"""The curves that turn a signal of `search/weigh.py` into a score, the probability that a passage is relevant."""
+"""Curves that turn a signal of `search/weigh.py` into a score, the probability that a passage is relevant."""
 
 from __future__ import annotations
 
