@@ -270,7 +270,7 @@ def test_the_first_process_does_the_request_of_a_second(run: Run, library: Libra
 
     assert result.status == 0
     assert result.out == (
-        "Store 's' is being indexed. The request was left for that run, which does it, too.\n"
+        "Store 's' is being indexed. The request is kept for that run, which does it, too.\n"
     )
     assert library.jobs.requested(OWNER, "s")
     assert [job.state for job in library.jobs.all(OWNER, "s")] == ["running", "done"]
