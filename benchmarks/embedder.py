@@ -60,7 +60,7 @@ def texts_of(count: int) -> list[str]:
 
 def machine() -> Figures:
     """The processor and those of its abilities that 8-bit arithmetic is quick by."""
-    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    info = Path("/proc/cpuinfo").read_text("utf-8") if Path("/proc/cpuinfo").exists() else ""
     found = set(
         re.findall(r"[\w.]+", "".join(re.findall(r"^(?:flags|Features)\s*:(.*)$", info, re.MULTILINE)))
     )

@@ -86,7 +86,7 @@ class Server:
     def rss_mb(self) -> float:
         """Its resident memory; 0 where the system does not tell."""
         status = Path(f"/proc/{self.process.pid}/status")
-        found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) if status.exists() else None
+        found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text("utf-8")) if status.exists() else None
         return int(found[1]) / 1024 if found else 0.0
 
     def cpu_s(self) -> float:
@@ -94,7 +94,7 @@ class Server:
         stat = Path(f"/proc/{self.process.pid}/stat")
         if not stat.exists():
             return 0.0
-        user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+        user, system = stat.read_text("utf-8").rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -121,7 +121,9 @@ def served(home: Path) -> Iterator[Server]:
         "from ui.frame.serve import serve; serve('127.0.0.1', 0, open_browser=False)",
     ]
     environment = {**os.environ, "COMMONPLACE_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=home, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as process:
         try:
             said = process.stdout.readline() if process.stdout else ""
             yield Server(process, int(said.rpartition(":")[2]))

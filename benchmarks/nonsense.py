@@ -102,17 +102,19 @@ def write_files(folder: Path) -> Path:
             f"Content-Type: multipart/mixed; boundary=x\n\n"
             f"--x\nContent-Type: text/plain\n\n{author.paragraph()}\n\n"
             f"--x\nContent-Type: image/png; name=a.png\n"
-            f"Content-Transfer-Encoding: base64\n\n{attached}--x--\n"
+            f"Content-Transfer-Encoding: base64\n\n{attached}--x--\n",
+            "utf-8",
         )
     for number in range(PICTURES):
         image = base64.b64encode(chance.randbytes(IMAGE)).decode()
         (folder / f"picture {number}.svg").write_text(
             f'<svg xmlns="http://www.w3.org/2000/svg"><title>{author.words(3)}</title>\n'
-            f'<image href="data:image/png;base64,{image}"/></svg>\n'
+            f'<image href="data:image/png;base64,{image}"/></svg>\n',
+            "utf-8",
         )
     for number in range(SCRIPTS):
         statements = (_statement(author, chance) for _ in range(STATEMENTS))
-        (folder / f"script {number}.min.js").write_text("".join(statements))
+        (folder / f"script {number}.min.js").write_text("".join(statements), "utf-8")
     return folder
 
 

@@ -87,16 +87,16 @@ class Peer:
     def __init__(self, name: str, python: str, folder: Path) -> None:
         """Index the passages in ``folder``. Raises ImportError where the peer is not installed."""
         told = folder / f"{name}.log"
-        with told.open("w") as log:  # no pipe: one that nobody reads fills up
+        with told.open("w", encoding="utf-8") as log:  # no pipe: one that nobody reads fills up
             self._process = subprocess.Popen(
                 [python, peer.__file__, name, str(folder)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, encoding="utf-8",
             )  # fmt: skip
         self._asked, self._said = cast("IO[str]", self._process.stdin), cast("IO[str]", self._process.stdout)
         started = self._said.readline()
         if not started:
             self.close()
-            error = told.read_text().strip().splitlines()[-1]
+            error = told.read_text("utf-8").strip().splitlines()[-1]
             raise ImportError(f"{name} does not run ({error}): {INSTALL.format(name)}")
         self.version = json.loads(started)["version"]
 

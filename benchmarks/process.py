@@ -26,8 +26,8 @@ def memory() -> Figures:
     rollup, status = Path("/proc/self/smaps_rollup"), Path("/proc/self/status")
     if not rollup.exists():
         return {}
-    private = re.findall(r"Private_(?:Clean|Dirty): +(\d+) kB", rollup.read_text())
-    resident = dict(re.findall(r"Vm(HWM|RSS):\s+(\d+) kB", status.read_text()))
+    private = re.findall(r"Private_(?:Clean|Dirty): +(\d+) kB", rollup.read_text("utf-8"))
+    resident = dict(re.findall(r"Vm(HWM|RSS):\s+(\d+) kB", status.read_text("utf-8")))
     return {
         "uss_mb": round(sum(map(int, private)) / 1024),
         "rss_mb": round(int(resident["RSS"]) / 1024),

@@ -56,7 +56,7 @@ def stand_in(*arguments: str) -> Iterator[tuple[str, dict[str, int]]]:
     counts: dict[str, int] = {}
     with subprocess.Popen(
         [sys.executable, "-m", "tests.vectors.s3vectors", *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
         cwd=Path(__file__).resolve().parents[1],
     ) as process:  # fmt: skip
         input_, output = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)

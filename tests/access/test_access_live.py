@@ -126,15 +126,15 @@ def test_nothing_is_looked_up_or_connected_to(fresh_server: Server) -> None:
         ("Origin", "http://evil.example")
     )  # Streamlit alone would now ask for its own address
     lookups = fresh_server.folder / "lookups"
-    assert not lookups.exists(), lookups.read_text()
+    assert not lookups.exists(), lookups.read_text("utf-8")
 
 
 def test_the_recorder_would_have_seen_a_lookup(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(RECORDER)
+    (tmp_path / "sitecustomize.py").write_text(RECORDER, "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LOOKUPS": str(tmp_path / "lookups")}
     code = "import socket; socket.getaddrinfo('localhost', 80)"
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert "localhost" in (tmp_path / "lookups").read_text()
+    assert "localhost" in (tmp_path / "lookups").read_text("utf-8")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])

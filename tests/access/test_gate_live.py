@@ -261,9 +261,9 @@ def plainly(folder: Path, address: str) -> Iterator[Server]:
     options = ["--server.address", address, "--server.port", str(port), "--server.headless", "true"]
     told = {**os.environ, "COMMONPLACE_HOME": str(folder / "home")}
     with (
-        (folder / "log").open("w") as log,
+        (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
-            [*command, *options], cwd=ROOT, env=told, stdout=log, stderr=log, text=True
+            [*command, *options], cwd=ROOT, env=told, stdout=log, stderr=log, encoding="utf-8"
         ) as process,
     ):
         server = Server(process, port, folder)

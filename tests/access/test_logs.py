@@ -30,7 +30,7 @@ def as_before() -> Iterator[None]:
 
 def fail(word: str, note: str) -> None:
     try:
-        Path(note).read_text()
+        Path(note).read_text("utf-8")
     except OSError as error:
         raise KeyError(word) from error
 

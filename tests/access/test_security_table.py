@@ -319,7 +319,7 @@ def command_line(house: House, who: Speaker) -> str:
         return closed(house)
     told = {**os.environ, "COMMONPLACE_HOME": str(house.home)}
     command = [sys.executable, "-m", "rag_core", "query", TEXTS["secret.md"], "--store", "shared", "--json"]
-    found = subprocess.run(command, env=told, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = subprocess.run(command, env=told, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     return "yes" if "secret.md" in found.stdout else "nothing"
 
 

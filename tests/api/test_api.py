@@ -365,13 +365,13 @@ def test_generated_requests_find_no_fault_and_no_mismatch(live: Server, tmp_path
         "--exclude-checks", "positive_data_acceptance", "--no-color",
     ]  # fmt: skip
     refusals = "negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 413, 415]"
-    (tmp_path / "schemathesis.toml").write_text(f"[checks]\n{refusals}\n")
+    (tmp_path / "schemathesis.toml").write_text(f"[checks]\n{refusals}\n", "utf-8")
     hooks = {"SCHEMATHESIS_HOOKS": "tests.api.generated_requests", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "schemathesis.cli", *command],
         cwd=tmp_path,
         env={**os.environ, **hooks},
-        text=True,
+        encoding="utf-8",
         capture_output=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr

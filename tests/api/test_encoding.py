@@ -36,7 +36,9 @@ def rows(answer: Answer, viewer: Viewer = OWNER) -> list[dict[str, str]]:
 
 
 def test_csv_has_one_row_a_hit_with_what_json_says(library: Library, notes: Path) -> None:
-    (notes / "b.md").write_text("---\ntags: [x/y, z]\ndate: 2026-01-02\n---\n# B\n\n## C\n\nA needle, too.\n")
+    (notes / "b.md").write_text(
+        "---\ntags: [x/y, z]\ndate: 2026-01-02\n---\n# B\n\n## C\n\nA needle, too.\n", "utf-8"
+    )
     answer = answer_for(library, notes, OWNER, "# A\n\nA needle.\n")
     shown = rows(answer)
     assert len(shown) == 2
@@ -69,7 +71,7 @@ def test_csv_is_what_excel_reads_as_utf8(library: Library, notes: Path) -> None:
 
 
 def test_measure_that_is_unknown_is_an_empty_cell(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("A needle.")
+    (notes / "a.md").write_text("A needle.", "utf-8")
     index(library, "notes", notes)
     (row,) = rows(library.search(OWNER, "needle", mode="lexical"))
     assert row["similarity"] == ""
@@ -104,7 +106,7 @@ def test_csv_holds_nothing_that_steers_a_terminal(library: Library, notes: Path)
 
 def test_json_says_where_the_page_begins_and_whether_there_is_more(library: Library, notes: Path) -> None:
     for number in range(3):
-        (notes / f"{number}.md").write_text(f"needle {number}")
+        (notes / f"{number}.md").write_text(f"needle {number}", "utf-8")
     index(library, "notes", notes)
     value = json.loads(json_bytes(answers.Answer.of(library.search(OWNER, "needle", top_k=1, offset=1))))
     assert (value["offset"], value["has_more"], value["total_results"]) == (1, True, 1)

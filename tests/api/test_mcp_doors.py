@@ -112,7 +112,7 @@ def test_every_tool_works_on_standard_input_and_output(
     assert all(done.values()), done
     assert library.documents.all(OWNER, "sea") == []
     check_library(library, "sea")
-    assert log.read_text() == ""
+    assert log.read_text("utf-8") == ""
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(
 ) -> None:
     """Whatever prints: Python, what has kept the old sys.stdout, C, a child."""
     (tmp_path / "noise").mkdir()
-    (tmp_path / "noise" / "sitecustomize.py").write_text(NOISE)
+    (tmp_path / "noise" / "sitecustomize.py").write_text(NOISE, "utf-8")
     messages = [HELLO, READY, tool_call(2, "search", query="harbour"), tool_call(3, "status")]
     process = started(home, PYTHONPATH=str(tmp_path / "noise"))
     said = exchange(process, messages)
@@ -257,7 +257,7 @@ def started(home: Path, *options: str, **environment: str) -> subprocess.Popen[s
     return subprocess.Popen(
         [sys.executable, "-m", "rag_core", "mcp", *options],
         env=env,
-        text=True,
+        encoding="utf-8",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

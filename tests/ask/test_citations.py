@@ -25,7 +25,11 @@ def test_nothing_is_judged_wrongly_and_there_is_something_of_every_kind(tmp_path
     write(tmp_path / "notes", NOTES)
     command = [sys.executable, "-m", "benchmarks", "citations", str(tmp_path / "notes")]
     done = subprocess.run(
-        [*command, "--questions", "12", "--json"], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, "--questions", "12", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)

@@ -108,7 +108,7 @@ def test_a_guest_does_not_see_answers_from_what_is_not_theirs_any_more(
     with pytest.raises(NotFound):
         library.asking.conversation(replace(GUEST, stores=frozenset()), ONE)
     (notes / "port" / "harbour.md").write_text(
-        "---\nprivate: true\n---\n# Harbour\n\nThe harbour opens at six.\n"
+        "---\nprivate: true\n---\n# Harbour\n\nThe harbour opens at six.\n", "utf-8"
     )
     index(library, "port")
     with pytest.raises(NotFound):

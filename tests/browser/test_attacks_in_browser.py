@@ -107,7 +107,7 @@ def unharmed(app: Watched) -> Iterator[None]:
     assert (asked, app.elsewhere, app.errors, len(page.context.pages)) == ([], [], [], 1)
     assert page.locator(STRANGE).count() == 0
     lookups = app.server.folder / "lookups"
-    assert "evil" not in (lookups.read_text() if lookups.exists() else "")
+    assert "evil" not in (lookups.read_text("utf-8") if lookups.exists() else "")
     page.remove_listener("dialog", dismiss)
 
 

@@ -43,9 +43,9 @@ def browser_page() -> Iterator[Page]:
     def serve(route: Route) -> None:
         name = route.request.url.rpartition("/")[2].partition("?")[0]
         if name.endswith(".js"):
-            route.fulfill(body=(ASSETS / name).read_text(), content_type="application/javascript")
+            route.fulfill(body=(ASSETS / name).read_text("utf-8"), content_type="application/javascript")
         else:
-            body = PAGE.format(frame=(ASSETS / "frame.js").read_text())
+            body = PAGE.format(frame=(ASSETS / "frame.js").read_text("utf-8"))
             route.fulfill(body=body, content_type="text/html")
 
     with sync_playwright() as driver:

@@ -33,10 +33,10 @@ _LOADED = "window.wasLoaded = true"
 @pytest.fixture
 def app(tmp_path: Path, notes: Path) -> Iterator[Watched]:
     """The app over a long note, a note that links to it and shows a picture, code, and a hostile note."""
-    (notes / "long.md").write_text(long_note(60))
-    (notes / "map.md").write_text("# Map\n\nTo [[long]] and to [[evil]].\n\n![A shelf](shelf.png)\n")
-    (notes / "evil.md").write_text(f'---\ntitle: "{EVIL}"\n---\n\n{BODY}\n')
-    (notes / "steps.py").write_text(CODE)
+    (notes / "long.md").write_text(long_note(60), "utf-8")
+    (notes / "map.md").write_text("# Map\n\nTo [[long]] and to [[evil]].\n\n![A shelf](shelf.png)\n", "utf-8")
+    (notes / "evil.md").write_text(f'---\ntitle: "{EVIL}"\n---\n\n{BODY}\n', "utf-8")
+    (notes / "steps.py").write_text(CODE, "utf-8")
     picture = BytesIO()
     Image.new("RGB", (40, 30), "teal").save(picture, "PNG")
     (notes / "shelf.png").write_bytes(picture.getvalue())
@@ -129,7 +129,7 @@ def test_the_count_of_a_folder_stays_on_one_line(tmp_path: Path, notes: Path) ->
     folder = notes / "minutes-of-the-harbour-board-and-of-its-committees-since-the-fire"
     folder.mkdir()
     for number in range(120):
-        (folder / f"{number}.md").write_text(f"# Minutes {number}\n")
+        (folder / f"{number}.md").write_text(f"# Minutes {number}\n", "utf-8")
     library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
     index(library, "notes", notes, "**/*.md")
     library.close()

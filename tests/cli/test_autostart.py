@@ -39,19 +39,20 @@ def calls(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     One whose arguments hold the content of the file ``fails`` ends with 1."""
     folder, log, fails = tmp_path / "bin", tmp_path / "calls", tmp_path / "fails"
     folder.mkdir()
-    fails.write_text("no such argument")
+    fails.write_text("no such argument", "utf-8")
     shell = shutil.which("sh")
     for program in PROGRAMS.values():
         script = folder / program
         script.write_text(
             f"#!{shell}\nprintf '%s\\n' \"{program} $*\" >> '{log}'\nread -r word < '{fails}' || true\n"
-            'case "$*" in *"$word"*) echo "It is broken." >&2; exit 1;; esac\n'
+            'case "$*" in *"$word"*) echo "It is broken." >&2; exit 1;; esac\n',
+            "utf-8",
         )
         script.chmod(0o755)
         shutil.copy(script, folder / f"{program}.EXE")  # the name that is looked for on Windows
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("PATHEXT", ".EXE")
-    return lambda: log.read_text().splitlines() if log.exists() else []
+    return lambda: log.read_text("utf-8").splitlines() if log.exists() else []
 
 
 @pytest.fixture(params=list(PROGRAMS))
@@ -86,7 +87,7 @@ def test_a_command_that_fails_is_named_with_what_it_said(
     run: Run, calls: Calls, system: str, tmp_path: Path
 ) -> None:
     word = {"linux": "daemon-reload", "darwin": "bootstrap", "win32": "/Create"}[system]
-    (tmp_path / "fails").write_text(f"{word}\n")
+    (tmp_path / "fails").write_text(f"{word}\n", "utf-8")
     result = run("service", "install")
     assert result.status == 1
     assert word in result.err
@@ -129,7 +130,7 @@ def test_systemd_takes_the_unit(own_home: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / 'a "b" 100% $HOME'))
     unit = tmp_path / "commonplace.service"
     unit.write_bytes(autostart._unit({"COMMONPLACE_HOME": str(tmp_path / 'a "b" 100% $HOME')}).content)
-    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, encoding="utf-8")
     assert "commonplace.service:" not in done.stderr
 
 

@@ -63,8 +63,8 @@ def test_init_of_another_folder_of_the_same_name_mixes_nothing(run: Run, notes: 
 
 
 def test_a_word_left_out_needs_no_quotes(run: Run, notes: Path) -> None:
-    (notes / "a.md").write_text("tea with milk")
-    (notes / "b.md").write_text("tea with lemon")
+    (notes / "a.md").write_text("tea with milk", "utf-8")
+    (notes / "b.md").write_text("tea with lemon", "utf-8")
     run("init", notes)
     found = run("query", "tea", "-lemon", "--json").json["results"]
     assert [hit["file_path"] for hit in found] == ["a.md"]
@@ -310,7 +310,7 @@ def test_every_command_that_gives_an_answer_speaks_json() -> None:
 def test_status_says_that_the_last_run_was_not_finished(
     run: Run, notes: Path, home: Path, state: str
 ) -> None:
-    (notes / "a.md").write_text("text")
+    (notes / "a.md").write_text("text", "utf-8")
     run("init", notes)
     assert run("status").err == ""
     with closing(sqlite3.connect(home / "data" / "stores" / "notes.db")) as db, db:

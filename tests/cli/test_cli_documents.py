@@ -14,13 +14,14 @@ from tests.support.mailboxes import mailbox, message
 def garden(run: Run, notes: Path) -> Path:
     """A store called garden over a few linked notes."""
     (notes / "rose.md").write_text(
-        "---\ntags: [flower]\n---\n# Rose\n\nBees love it; see [[bee]] and [[wasp]].\n"
+        "---\ntags: [flower]\n---\n# Rose\n\nBees love it; see [[bee]] and [[wasp]].\n", "utf-8"
     )
     (notes / "bee.md").write_text(
         "# Bee\n\nA bee flies to the [[rose]] and back, all day long, till it is dark.\n\n## Hive\n\n"
-        + "Honey is made. " * 9
+        + "Honey is made. " * 9,
+        "utf-8",
     )
-    (notes / "todo.txt").write_text("Water the roses.\n")
+    (notes / "todo.txt").write_text("Water the roses.\n", "utf-8")
     run("store", "create", "garden", "--embedder", "hashing")
     run("index", "**/*", "--store", "garden", "--root", notes)
     return notes
@@ -32,7 +33,7 @@ def listed(run: Run, *options: str) -> dict[str, str]:
 
 
 def test_list_may_be_asked_for_some_states(run: Run, garden: Path) -> None:
-    (garden / "rose.md").write_text("# Rose\n\nIt withered.\n")
+    (garden / "rose.md").write_text("# Rose\n\nIt withered.\n", "utf-8")
     (garden / "todo.txt").unlink()
     assert listed(run, "--state", "changed") == {"rose.md": "changed"}
     both = {"rose.md": "changed", "todo.txt": "missing"}
@@ -48,7 +49,7 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     assert "\n4-6  # Rose\n# Rose\n\nBees love it" in result.out
     links = "Links to\n  bee.md\n  wasp  (nothing in this store)\n\nLinked from\n  bee.md\n"
     assert result.out.endswith(links)
-    (garden / "evil.md").write_text("# E\x1b]0;owned\x07\n\nRed \x1b[31m text, see [[\x1b[2J]].\n")
+    (garden / "evil.md").write_text("# E\x1b]0;owned\x07\n\nRed \x1b[31m text, see [[\x1b[2J]].\n", "utf-8")
     run("index", "--store", "garden")
     shown = run("show", "evil.md", "--store", "garden").out
     assert "Red" in shown
@@ -59,7 +60,7 @@ def test_a_mailbox_is_listed_once_and_each_message_is_shown_by_its_address(
     run: Run, garden: Path, notes: Path
 ) -> None:
     tea, bees = message("Tea", "The kettle.", 2, "t/1#x@x.org"), message("Bees", "Honey.", 9, "b@x.org")
-    (garden / "all.mbox").write_text(mailbox(tea, bees))
+    (garden / "all.mbox").write_text(mailbox(tea, bees), "utf-8")
     run("index", "--store", "garden")
     assert listed(run)["all.mbox"] == "fresh"
     shown = run("show", "all.mbox", "--store", "garden").out
@@ -100,8 +101,8 @@ def shed(run: Run, garden: Path, tmp_path: Path) -> Path:
     """A second store; both have a ``todo.txt``, and only this one a ``rake.md``."""
     folder = tmp_path / "shed"
     folder.mkdir()
-    (folder / "rake.md").write_text("# Rake\n\nIt has teeth.\n\nAnd a long handle.\n")
-    (folder / "todo.txt").write_text("Mend the rake.\n")
+    (folder / "rake.md").write_text("# Rake\n\nIt has teeth.\n\nAnd a long handle.\n", "utf-8")
+    (folder / "todo.txt").write_text("Mend the rake.\n", "utf-8")
     run("store", "create", "shed", "--embedder", "hashing")
     run("index", "**/*", "--store", "shed", "--root", folder)
     return folder
@@ -137,7 +138,7 @@ def beds(run: Run, garden: Path) -> Path:
     """The garden with files in folders: an ``iris.md`` in one, a ``plan.md`` in two."""
     for path in ("pond/iris.md", "pond/plan.md", "wall/plan.md"):
         (garden / path).parent.mkdir(exist_ok=True)
-        (garden / path).write_text(f"# Bed\n\nWhat grows here, by {path}.\n")
+        (garden / path).write_text(f"# Bed\n\nWhat grows here, by {path}.\n", "utf-8")
     run("index", "--store", "garden")
     return garden
 

@@ -66,7 +66,7 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     run: Run, garden: Path, option: list[str]
 ) -> None:
     run("source", "pause", 1)
-    (garden / "new.md").write_text("It is new.\n")
+    (garden / "new.md").write_text("It is new.\n", "utf-8")
     assert run("index", "--json").json["total_files"] == 0
     result = run("index", *option)
     assert result.status == 0
@@ -80,7 +80,7 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
 @pytest.mark.posix
 def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(run: Run, notes: Path) -> None:
     for name in ("a.md", "copy.md"):
-        (notes / name).write_text("# Tea\n\nIt steeps.\n")
+        (notes / name).write_text("# Tea\n\nIt steeps.\n", "utf-8")
     (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     for name in ("x", "y", "z", "zz"):
         (notes / f"{name}.mp3").write_bytes(b"ID3\x03" + name.encode())

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture
 def zoo(run: Run, amazon_configured: Server, notes: Path) -> Run:
-    (notes / "otter.md").write_text("The otter swam.\n")
-    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe owl cried.\n")
+    (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
+    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe owl cried.\n", "utf-8")
     assert run("store", "create", "zoo", "--embedder", "hashing", "--backend", "s3vectors").status == 0
     assert run("index", "**/*.md", "--root", notes, "--store", "zoo", "--yes").status == 0
     return run
@@ -59,7 +59,7 @@ def test_attach_and_take_over(zoo: Run, notes: Path, monkeypatch: pytest.MonkeyP
 
 def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes: Path) -> None:
     (notes / "deep").mkdir()
-    (notes / "deep" / "stoat.md").write_text("The stoat ran.\n")
+    (notes / "deep" / "stoat.md").write_text("The stoat ran.\n", "utf-8")
     zoo("index", "--store", "zoo")
     assert "1 private note." in zoo("store", "private", "zoo").out
     slips = {"--hide": ("../x", "leaves its folder"), "--show": ("x/**", "has no rule 'x/**'")}

@@ -58,13 +58,13 @@ def test_json_tells_where_the_file_is_and_what_an_import_has_to_say(
 
 
 def test_an_existing_file_is_kept_unless_forced_and_no_store_is_made_of_it(run: Run, here: Path) -> None:
-    (here / "zoo.commonplace").write_text("mine")
+    (here / "zoo.commonplace").write_text("mine", "utf-8")
     result = run("store", "export", "zoo")
     assert (result.status, "--force" in result.err) == (2, True)
     result = run("store", "import", "zoo.commonplace", "--json")
     assert result.status == 1
     assert result.json["error"]["message"].startswith("'zoo.commonplace' cannot be imported")
-    assert (here / "zoo.commonplace").read_text() == "mine"
+    assert (here / "zoo.commonplace").read_text("utf-8") == "mine"
     assert run("store", "export", "zoo", "--force").status == 0
 
 

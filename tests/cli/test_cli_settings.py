@@ -66,7 +66,7 @@ def test_a_variable_that_means_nothing_is_said_on_standard_error(
 @pytest.fixture
 def zoo(run: Run, notes: Path) -> None:
     for number in range(5):
-        (notes / f"{number}.md").write_text(f"# Zebra {number}\n\nA zebra and {number} llamas.\n")
+        (notes / f"{number}.md").write_text(f"# Zebra {number}\n\nA zebra and {number} llamas.\n", "utf-8")
     run("store", "create", "zoo", "--embedder", "hashing")
     run("index", "**/*", "--store", "zoo", "--root", notes)
 
@@ -105,10 +105,10 @@ def test_bash_completes_commands_and_names(run: Run, tmp_path: Path, line: str, 
 def completed(run: Run, tmp_path: Path, line: str) -> list[str]:
     """What bash offers for the last word of a line."""
     script = tmp_path / "completion.bash"
-    script.write_text(run("completion", "bash").out)
+    script.write_text(run("completion", "bash").out, "utf-8")
     program = tmp_path / "bin" / "commonplace"
     program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom rag_core.cli import main\nmain()\n")
+    program.write_text(f"#!{sys.executable}\nfrom rag_core.cli import main\nmain()\n", "utf-8")
     program.chmod(0o700)
     asked = (
         f"source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1};"
@@ -117,7 +117,12 @@ def completed(run: Run, tmp_path: Path, line: str) -> list[str]:
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(__file__).parents[2])}
     ended = subprocess.run(
-        [str(BASH), "-c", asked], env=environment, capture_output=True, text=True, check=True, timeout=60
+        [str(BASH), "-c", asked],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
     )
     assert ended.stderr == ""
     return ended.stdout.split()

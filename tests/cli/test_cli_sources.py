@@ -85,7 +85,7 @@ def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: R
 def test_init_of_the_home_folder_is_asked_about_before_anything_is_made(
     run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (notes / "a.md").write_text("It is a note.\n")
+    (notes / "a.md").write_text("It is a note.\n", "utf-8")
     monkeypatch.setenv("HOME", str(notes))
     result = run("init", notes)
     assert result.status == 2
@@ -101,7 +101,7 @@ def test_index_of_a_very_large_folder_is_asked_about_once(
     run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(5):
-        (notes / f"{n}.md").write_text(f"It is note {n}.\n")
+        (notes / f"{n}.md").write_text(f"It is note {n}.\n", "utf-8")
     for module in ("rag_core.cli.indexing", "rag_core.files.extent"):
         monkeypatch.setattr(f"{module}.MANY_FILES", 4)
     run("store", "create", "s", "--embedder", "hashing")

@@ -37,14 +37,16 @@ def browser(tmp_path: Path) -> Path:
 def run_open(folder: Path, browser: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **places(folder), "BROWSER": f"{browser} %s", "COMMONPLACE_WATCH": "false"}
     command = [sys.executable, "-m", "rag_core", "open", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
 
 
 def opened(browser: Path) -> str:
     """The address that the browser was to open; it is started in the background."""
     file = browser.with_name("browser.opened")
     until(file.exists)
-    return file.read_text()
+    return file.read_text("utf-8")
 
 
 @pytest.mark.posix

@@ -28,7 +28,7 @@ HEAVY = {"streamlit", "pandas", "onnx", "onnxruntime", "tokenizers", "langchain_
 
 def run(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=ROOT, input=stdin, capture_output=True, text=True, timeout=60
+        [*COMMAND, *arguments], cwd=ROOT, input=stdin, capture_output=True, encoding="utf-8", timeout=60
     )
 
 
@@ -83,7 +83,7 @@ def test_reading_commands_create_nothing(home: Path) -> None:
 def loaded(code: str) -> set[str]:
     code += "; import sys; print(*sys.modules)"
     result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     )
     return {name.split(".")[0] for name in result.stdout.split("\n")[-2].split()}
 
@@ -277,7 +277,7 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     while not library.stores.info(OWNER, "birds").file_count:
         assert process.poll() is None

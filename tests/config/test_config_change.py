@@ -32,7 +32,7 @@ stores:
 
 
 def text(home: Path) -> str:
-    return (home / "config.yaml").read_text()
+    return (home / "config.yaml").read_text("utf-8")
 
 
 def test_only_the_value_is_replaced(home: Path) -> None:
@@ -114,13 +114,13 @@ def test_what_cannot_be_written_leaves_the_file_alone(
 @pytest.mark.posix
 def test_the_file_behind_a_link_is_changed_and_keeps_its_rights(home: Path, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.yaml"
-    real.write_text("top_k: 3\n")
+    real.write_text("top_k: 3\n", "utf-8")
     real.chmod(0o640)
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.yaml").symlink_to(real)
     change("top_k", "4")
     assert (home / "config.yaml").is_symlink()
-    assert (real.read_text(), real.stat().st_mode & 0o777) == ("top_k: 4\n", 0o640)
+    assert (real.read_text("utf-8"), real.stat().st_mode & 0o777) == ("top_k: 4\n", 0o640)
 
 
 @settings(deadline=None, max_examples=50)

@@ -58,7 +58,7 @@ def zoo(notes: Path, count: int = 6) -> None:
     """Notes that all hold the word zebra, the first ones oftener."""
     for number in range(count):
         text = f"# Animal {number}\n\nA {'zebra ' * (count - number)} and {number} llamas.\n"
-        (notes / f"{number}.md").write_text(text)
+        (notes / f"{number}.md").write_text(text, "utf-8")
 
 
 # --- searching --------------------------------------------------------------------------
@@ -79,7 +79,9 @@ def test_a_search_takes_top_k_and_mode_unless_it_is_asked_otherwise(
 def test_min_score_leaves_out_what_is_below_it(configured: OpenLibrary, notes: Path) -> None:
     library = configured("mode: lexical\n")
     zoo(notes)
-    (notes / "other.md").write_text("# Other\n\nOne zebra among many things, the llama is the best.\n")
+    (notes / "other.md").write_text(
+        "# Other\n\nOne zebra among many things, the llama is the best.\n", "utf-8"
+    )
     index(library, "zoo", notes)
     scores = [hit.score for hit in library.search(OWNER, "zebra llamas").hits]
     between = (scores[0] + scores[-1]) / 2
@@ -95,8 +97,8 @@ def test_recency_brings_newer_notes_before_better_ones(
     configured: OpenLibrary, notes: Path, recency: float, first: str
 ) -> None:
     library = configured(f"mode: lexical\nrecency: {recency}\n")
-    (notes / "old.md").write_text("---\ndate: 2019-01-01\n---\nA zebra, a zebra.\n")
-    (notes / "new.md").write_text("---\ndate: 2026-01-01\n---\nA zebra among some other animals.\n")
+    (notes / "old.md").write_text("---\ndate: 2019-01-01\n---\nA zebra, a zebra.\n", "utf-8")
+    (notes / "new.md").write_text("---\ndate: 2026-01-01\n---\nA zebra among some other animals.\n", "utf-8")
     index(library, "zoo", notes)
     assert library.search(OWNER, "zebra").hits[0].document.path == first
 
@@ -184,8 +186,8 @@ def test_batch_size_is_how_many_texts_are_embedded_at_once(
 def test_a_file_that_was_too_large_is_read_when_the_limit_allows_it(
     configured: OpenLibrary, notes: Path
 ) -> None:
-    (notes / "large.md").write_text("# Large\n\n" + "whale " * 250_000)
-    (notes / "small.md").write_text("# Small\n\nshrimp\n")
+    (notes / "large.md").write_text("# Large\n\n" + "whale " * 250_000, "utf-8")
+    (notes / "small.md").write_text("# Small\n\nshrimp\n", "utf-8")
     small = configured("max_file_mb: 1\n")
     assert index(small, "sea", notes).counts == {"unchanged": 0, "added": 1, "skipped": 1}
     assert not small.search(OWNER, "whale", mode="lexical").convincing
@@ -201,7 +203,7 @@ def test_encodings_says_what_the_old_files_of_a_folder_are_in(
     old = {"a.txt": word, "deeper/b.html": f"<p>{word} two", "c.mbox": mailbox(message(word, word))}
     for name, text in old.items():
         (notes / "old" / name).write_text(text, codec)
-    (notes / "old" / "new.md").write_text("борщ")
+    (notes / "old" / "new.md").write_text("борщ", "utf-8")
     (notes / "d.txt").write_text(word, codec)
     library = configured(f"encodings: [{notes / 'old'}={codec}]\n")
     index(library, "sea", notes)
@@ -216,7 +218,7 @@ def test_a_mailbox_may_be_larger_than_a_file_but_a_message_may_not(
     filler = "x" * 400_000
     messages = [message(f"Number {n}", f"About animal{n}. {filler}", 2, f"m{n}@x.org") for n in range(4)]
     huge = message("Huge", "a walrus " * 200_000, 3, "huge@x.org")
-    (notes / "a.mbox").write_text(mailbox(*messages, huge))
+    (notes / "a.mbox").write_text(mailbox(*messages, huge), "utf-8")
     library = configured("max_file_mb: 1\n")
     [result] = index(library, "sea", notes).results
     assert (result.outcome, result.message) == ("added", "1 message cannot be read, such as number 5.")
@@ -239,7 +241,7 @@ def test_extractor_timeout_is_how_long_a_package_may_take_for_a_file(
 ) -> None:
     reads = "import time\n\nAPI_VERSION = 1\n\ndef read(data, path):\n    time.sleep(2)\n    return 0\n"
     install("reader", "1", {"extractors": {"letter.foo": "made_up_reader:read"}}, reads)
-    (notes / "a.foo").write_text("It is late.")
+    (notes / "a.foo").write_text("It is late.", "utf-8")
     [failed] = index(configured("extractor_timeout_s: 1\n"), "late", notes).results
     assert "took more than 1 seconds for this file (the setting `extractor_timeout_s`)" in failed.message
     [failed] = index(configured("extractor_timeout_s: 60\n"), "in-time", notes).results

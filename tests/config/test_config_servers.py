@@ -65,7 +65,7 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(tmp_path: Path, wr
 
 def test_ollamas_own_variable_counts_where_nothing_else_is_said(tmp_path: Path) -> None:
     def read(yaml: str = "", **variables: str) -> Settings:
-        (tmp_path / "config.yaml").write_text(yaml)
+        (tmp_path / "config.yaml").write_text(yaml, "utf-8")
         return config.load({"COMMONPLACE_HOME": str(tmp_path), "OLLAMA_HOST": "0.0.0.0:9", **variables})
 
     assert read().ollama_url == "http://127.0.0.1:9"

@@ -129,12 +129,13 @@ class Shell:
             if not not_run(command)
         )
         done = subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", script], cwd=self.home, env=self._environment(), text=True,
+            ["bash", "-e", "-o", "pipefail", "-c", script],
+            cwd=self.home, env=self._environment(), encoding="utf-8",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
         )  # fmt: skip
         if done.returncode == 0:
             return ""
-        return f"{page.name}:{at.read_text().strip()} ended with {done.returncode}\n{done.stdout}"
+        return f"{page.name}:{at.read_text('utf-8').strip()} ended with {done.returncode}\n{done.stdout}"
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(self.home.parent / "bin"), os.environ["PATH"]])

@@ -38,7 +38,7 @@ def run(script: Path, home: Path) -> str:
             "COMMONPLACE_EMBEDDER": "hashing",
         },
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         timeout=60,
     )

@@ -150,5 +150,5 @@ def account(folder: Path, url: str) -> Path:
         "type": "service_account", "project_id": "tea-1", "private_key_id": "1", "private_key": pem.decode(),
         "client_email": "reader@tea-1.iam.gserviceaccount.com", "token_uri": f"{url}/token",
     }  # fmt: skip
-    file.write_text(json.dumps(about))
+    file.write_text(json.dumps(about), "utf-8")
     return file

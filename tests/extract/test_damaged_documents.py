@@ -263,7 +263,7 @@ def test_an_old_office_file_under_a_new_name_needs_no_password(worker: Worker) -
 def test_no_picture_starts_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = tmp_path / "started"
     ghostscript = tmp_path / "gs"
-    ghostscript.write_text(f"#!/bin/sh\ntouch {started}\n")
+    ghostscript.write_text(f"#!/bin/sh\ntouch {started}\n", "utf-8")
     ghostscript.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(ocr, "reader", ocr.Reader(None, lambda: None))

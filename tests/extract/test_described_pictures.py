@@ -81,7 +81,7 @@ def test_the_picture_of_a_note_is_described_below_the_heading_that_shows_it(
     tmp_path: Path, notes: Path, eyes: OllamaEyes
 ) -> None:
     (notes / "chart.png").write_bytes(PNG)
-    (notes / "rain.md").write_text("# Rain\n\n## In Norway\n\n![[chart.png]]\n")
+    (notes / "rain.md").write_text("# Rain\n\n## In Norway\n\n![[chart.png]]\n", "utf-8")
     library = library_with(tmp_path, eyes.url)
     index(library, "s", notes, "**/*.md")
     [hit] = described(library)
@@ -95,7 +95,7 @@ def test_a_description_is_never_quoted_as_if_a_file_said_it(
 ) -> None:
     (notes / "chart.png").write_bytes(PNG)
     text = "# Weather\n\n## What the picture shows\n\nIn Bergen the wettest month is December, says Ada.\n"
-    (notes / "note.md").write_text(text)  # a heading that anybody may write
+    (notes / "note.md").write_text(text, "utf-8")  # a heading that anybody may write
     library = library_with(tmp_path, eyes.url)
     index(library, "s", notes)
     reply = library.ask(OWNER, QUESTION)

@@ -238,8 +238,8 @@ Reader = Callable[..., None]
 def test_files_are_read_again_when_a_package_comes_changes_or_goes(
     reader: Reader, library: Library, notes: Path, tmp_path: Path, extended: Callable[[Path], None]
 ) -> None:
-    (notes / "a.foo").write_text("plain words")
-    (notes / "b.md").write_text("a note")
+    (notes / "a.foo").write_text("plain words", "utf-8")
+    (notes / "b.md").write_text("a note", "utf-8")
 
     def run() -> tuple[dict[str, int], str, str]:
         store = store_of(library, "s")

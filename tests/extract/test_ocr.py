@@ -91,8 +91,8 @@ def test_a_picture_in_an_unknown_format_costs_its_document_nothing() -> None:
 def test_a_picture_is_read_once(worker: Worker, kept: Path) -> None:
     data = packed(picture("MINT LEAVES"), "PNG")
     extract(data, PurePosixPath("a.png"), worker)
-    [text] = [each for each in kept.glob("*/*.txt") if "MINT" in each.read_text().upper()]
-    text.write_text("read before")
+    [text] = [each for each in kept.glob("*/*.txt") if "MINT" in each.read_text("utf-8").upper()]
+    text.write_text("read before", "utf-8")
     assert extract(data, PurePosixPath("b.png"), worker).text == "read before"
 
 

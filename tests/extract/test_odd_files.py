@@ -30,7 +30,7 @@ NAMES = {
 
 
 def write(folder: Path, name: bytes, text: str) -> None:
-    with open(os.fsencode(folder) + b"/" + name, "w") as file:  # noqa: PTH123  (a path of bytes)
+    with open(os.fsencode(folder) + b"/" + name, "w", encoding="utf-8") as file:  # noqa: PTH123  (a path of bytes)
         file.write(text)
 
 
@@ -38,7 +38,7 @@ def write(folder: Path, name: bytes, text: str) -> None:
 def test_a_file_with_an_odd_name_goes_through_its_whole_life(
     library: Library, notes: Path, name: bytes
 ) -> None:
-    (notes / "plain.md").write_text("It stays.\n")
+    (notes / "plain.md").write_text("It stays.\n", "utf-8")
     write(notes, name, "The zebra sleeps.\n")
     index(library, "s", notes)
     [shown] = found(library, "zebra sleeps")
@@ -62,7 +62,7 @@ def test_a_file_with_an_odd_name_goes_through_its_whole_life(
 
 def test_two_files_whose_names_look_the_same_are_two_documents(library: Library, notes: Path) -> None:
     for form in ("NFC", "NFD"):
-        (notes / unicodedata.normalize(form, "é.md")).write_text(f"It is in {form}.\n")
+        (notes / unicodedata.normalize(form, "é.md")).write_text(f"It is in {form}.\n", "utf-8")
     index(library, "s", notes)
 
     assert paths(library) == ["é.md", "é.md"]
@@ -99,7 +99,7 @@ CONTENTS = {
 @pytest.mark.parametrize("data", CONTENTS.values(), ids=CONTENTS)
 def test_odd_contents_are_indexed_and_found(library: Library, notes: Path, data: bytes) -> None:
     (notes / "odd.md").write_bytes(data)
-    (notes / "after.md").write_text("It comes after.\n")
+    (notes / "after.md").write_text("It comes after.\n", "utf-8")
 
     job = index(library, "s", notes)
 

@@ -119,7 +119,7 @@ def test_a_document_that_is_too_long_says_so_on_its_page_and_when_asked_why(
 ) -> None:
     short = "from rag_core.extract import building; building.MOST_TEXT = 100; main(int"
     monkeypatch.setattr(worker, "_START", worker._START.replace("main(int", short))
-    (notes / "tea.html").write_text(f"<p>{PHRASE}</p>" * 5)
+    (notes / "tea.html").write_text(f"<p>{PHRASE}</p>" * 5, "utf-8")
     index(library, "s", notes)
     said = "It is longer than 100 characters; only its beginning is found."
     assert said in library.documents.get(OWNER, "s", "tea.html").warnings
@@ -132,7 +132,8 @@ def test_pages_and_definitions_are_filters(library: Library, notes: Path) -> Non
     (notes / "water").mkdir()
     (notes / "water" / "pool.py").write_text(
         "class Pool:\n    def open_it(self):\n        return 'tea'\n\n\n"
-        "def open_it():\n    return 'tea'\n\n\ndef openXit():\n    return 'tea'\n"
+        "def open_it():\n    return 'tea'\n\n\ndef openXit():\n    return 'tea'\n",
+        "utf-8",
     )
     index(library, "s", notes)
     assert [hit.anchor for hit in library.search(OWNER, "tea page:2").hits] == ["page 2"]
@@ -161,7 +162,7 @@ def test_a_folder_of_which_nothing_could_be_read_does_not_end_as_done(run: Run, 
     result = run("init", notes, "--store", "s")
     assert "Nothing could be read." in result.err
     assert "locked.pdf: It needs a password." in result.out
-    (notes / "tea.md").write_text("Green tea.\n")
+    (notes / "tea.md").write_text("Green tea.\n", "utf-8")
     assert "Nothing could be read." not in run("index", "--store", "s").err
 
 

@@ -240,7 +240,7 @@ def test_a_run_that_is_stopped_waits_for_no_server(
 ) -> None:
     ollama.goes_on.clear()
     (notes / "pass.png").write_bytes(PNG)
-    (notes / "trip.md").write_text("![[pass.png]]")
+    (notes / "trip.md").write_text("![[pass.png]]", "utf-8")
     with library_with(tmp_path, ocr="ollama:eyes", ollama_url=ollama.url) as library:
         library.create_store(OWNER, "s", "hashing")
         library.add_source(OWNER, "s", notes, [files])

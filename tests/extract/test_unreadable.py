@@ -62,11 +62,11 @@ def test_a_file_that_may_not_be_read_keeps_its_text_and_recovers(
     plain_library: Library, plain_notes: Path
 ) -> None:
     library, note = plain_library, plain_notes / "a.md"
-    note.write_text("The zebra sleeps.\n")
-    (plain_notes / "b.md").write_text("The giraffe sleeps.\n")
+    note.write_text("The zebra sleeps.\n", "utf-8")
+    (plain_notes / "b.md").write_text("The giraffe sleeps.\n", "utf-8")
     index(library, "s", plain_notes)
     before = keys(library, "s", "a.md")
-    note.write_text("The zebra woke up.\n")
+    note.write_text("The zebra woke up.\n", "utf-8")
     note.chmod(0)
 
     job = index(library, "s")
@@ -98,7 +98,7 @@ def test_a_folder_that_may_not_be_listed_keeps_its_documents(
     library, folder = plain_library, plain_notes / "sub"
     folder.mkdir()
     for name in ("sub/a.md", *beside):
-        (plain_notes / name).write_text(f"The zebra sleeps in {name}.\n")
+        (plain_notes / name).write_text(f"The zebra sleeps in {name}.\n", "utf-8")
     index(library, "s", plain_notes)
     folder.chmod(0)
 
@@ -115,7 +115,7 @@ def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
     plain_library: Library, plain_notes: Path
 ) -> None:
     library = plain_library
-    (plain_notes / "a.md").write_text("The zebra sleeps.\n")
+    (plain_notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", plain_notes)
     plain_notes.chmod(0)
 
@@ -134,7 +134,7 @@ def test_a_source_that_may_not_be_listed_at_all_is_said_and_keeps_its_documents(
 def test_a_file_that_becomes_binary_is_skipped_with_the_reason_and_loses_its_text(
     library: Library, notes: Path
 ) -> None:
-    (notes / "a.md").write_text("---\ntags: [x]\n---\nThe zebra sleeps.\n")
+    (notes / "a.md").write_text("---\ntags: [x]\n---\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     (notes / "a.md").write_bytes(BINARY)
 
@@ -156,13 +156,13 @@ def test_a_skipped_file_is_not_read_again_until_it_changes(library: Library, not
 
     assert index(library, "s").counts == {"unchanged": 0, "still_skipped": 1}
     os.utime(notes / "a.md", (0, 0))
-    (notes / "b.md").write_text("The heron waits.\n")
+    (notes / "b.md").write_text("The heron waits.\n", "utf-8")
     job = index(library, "s")
     assert (job.counts, job.total_files) == ({"unchanged": 0, "still_skipped": 1, "added": 1}, 2)
     assert index(library, "s").counts == {"unchanged": 1, "still_skipped": 1}
     [plan] = library.sources.plans(OWNER, "s")
     assert (plan.counts()["unchanged"], plan.counts()["still_skipped"]) == (1, 1)
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     assert outcomes(index(library, "s")) == {"a.md": "changed"}
     assert found(library, "zebra") == ["a.md"]
 
@@ -186,7 +186,7 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
     error: str,
 ) -> None:
     for name in ("a.md", "b.md", "c.md"):
-        (notes / name).write_text(f"The words of {name}.\n")
+        (notes / name).write_text(f"The words of {name}.\n", "utf-8")
     real = plain.read
 
     def read(data: bytes, path: PurePosixPath) -> Extracted:
@@ -206,14 +206,14 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
 
 def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes: Path) -> None:
     note = notes / "a.md"
-    note.write_text("The zebra sleeps.\n")
+    note.write_text("The zebra sleeps.\n", "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     library.jobs.request(OWNER, "s")
 
     def edit(job: Job) -> None:
         if job.progress.phase == "embedding":
-            note.write_text("The hyena sleeps.\n")
+            note.write_text("The hyena sleeps.\n", "utf-8")
 
     library.jobs.run(OWNER, "s", edit)
 
@@ -229,10 +229,10 @@ def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     library.add_source(OWNER, "s", other, ("**/*",))
-    (other / "b.md").write_text("The giraffe sleeps.\n")
+    (other / "b.md").write_text("The giraffe sleeps.\n", "utf-8")
     notes.rename(tmp_path / "unplugged")
 
     job = index(library, "s")
@@ -250,7 +250,7 @@ def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_suddenly_empty_source_keeps_its_documents(library: Library, notes: Path, force: bool) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     (notes / "a.md").unlink()
 
@@ -265,7 +265,7 @@ def test_a_suddenly_empty_source_keeps_its_documents(library: Library, notes: Pa
 
 def write_thirty(notes: Path) -> None:
     for number in range(30):
-        (notes / f"{number}.md").write_text(f"The zebra number {number} sleeps.\n")
+        (notes / f"{number}.md").write_text(f"The zebra number {number} sleeps.\n", "utf-8")
 
 
 @pytest.mark.parametrize(("glob", "stray"), [("**/*.md", "stray.txt"), ("**/*", "stray.md")])
@@ -277,7 +277,7 @@ def test_a_stray_file_where_a_disk_was_does_not_have_its_documents_forgotten(
     with_disk = contents(library, "s")
     notes.rename(tmp_path / "unplugged")
     notes.mkdir()
-    (notes / stray).write_text("Nothing is mounted here.\n")
+    (notes / stray).write_text("Nothing is mounted here.\n", "utf-8")
 
     job = index(library, "s")
 
@@ -304,7 +304,7 @@ def test_the_owner_may_say_that_the_files_of_an_emptied_folder_are_gone(
     index(library, "s", notes)
     for file in notes.iterdir():
         file.unlink()
-    (notes / "new.md").write_text("A new beginning.\n")
+    (notes / "new.md").write_text("A new beginning.\n", "utf-8")
     assert "Nothing is left" in index(library, "s").message
 
     library.sources.remove(OWNER, "s", 1)
@@ -315,10 +315,10 @@ def test_the_owner_may_say_that_the_files_of_an_emptied_folder_are_gone(
 
 
 def test_few_notes_that_others_replaced_are_forgotten(library: Library, notes: Path) -> None:
-    (notes / "old.md").write_text("The zebra sleeps.\n")
+    (notes / "old.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     (notes / "old.md").unlink()
-    (notes / "new.md").write_text("The giraffe sleeps.\n")
+    (notes / "new.md").write_text("The giraffe sleeps.\n", "utf-8")
     assert outcomes(index(library, "s")) == {"old.md": "deleted", "new.md": "added"}
 
 
@@ -337,7 +337,7 @@ def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(
 ) -> None:
     (notes / "sub").mkdir()
     for name in ("top", "sub/one", "sub/two"):
-        (notes / f"{name}.md").write_text(f"It tells of {name}.\n")
+        (notes / f"{name}.md").write_text(f"It tells of {name}.\n", "utf-8")
     index(library, "s", notes)
     scan = os.scandir
 

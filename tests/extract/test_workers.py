@@ -76,7 +76,7 @@ def test_html_is_parsed_in_another_process() -> None:
         "import sys; from pathlib import PurePosixPath; from rag_core.extract import extract;"
         "print(extract(b'<h1>Tea', PurePosixPath('a.html')).title, 'lxml' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.split() == ["Tea", "False"]
 
 
@@ -115,7 +115,7 @@ def test_whoever_stops_waits_for_no_document(workers: Workers, monkeypatch: pyte
 def test_documents_and_notes_are_indexed_as_ever(library: Library, notes: Path) -> None:
     for number in range(9):
         (notes / f"{number}.pdf").write_bytes(made.pdf(f"Tea {number}"))
-        (notes / f"{number}.md").write_text(f"Coffee {number}.\n")
+        (notes / f"{number}.md").write_text(f"Coffee {number}.\n", "utf-8")
     (notes / "5.pdf").write_bytes(b"%PDF-1.4 damaged")
     job = index(library, "s", notes)
     assert (job.counts["added"], job.counts["failed"]) == (17, 1)
@@ -132,7 +132,7 @@ def test_while_a_document_is_read_the_notes_before_it_are_embedded(
 
     plain = Worker.read
     monkeypatch.setattr(Worker, "read", read)
-    (notes / "coffee.md").write_text("# Coffee\n\nGrind it.\n")
+    (notes / "coffee.md").write_text("# Coffee\n\nGrind it.\n", "utf-8")
     (notes / "tea.pdf").write_bytes(made.pdf("Tea"))
     os.utime(notes / "coffee.md", (1_700_000_000,) * 2)
     assert index(library, "s", notes).counts == {"unchanged": 0, "added": 2}

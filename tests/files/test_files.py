@@ -210,7 +210,7 @@ def test_a_folder_that_may_not_be_listed_is_reported_and_the_rest_is_read(open_t
     (root / "locked").chmod(0o000)
     try:
         command = [sys.executable, "-c", AS_NOBODY, str(root), str(REPOSITORY)]
-        run = subprocess.run(command, check=True, capture_output=True, text=True)
+        run = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
     finally:
         for folder in ("locked", "no-entry"):
             (root / folder).chmod(0o755)
@@ -337,7 +337,7 @@ def test_split_glob_refuses_what_leads_nowhere(
 )
 def test_what_programs_leave_behind_is_no_file_of_the_owner(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\0\1")
-    (tmp_path / "note.md").write_text("A note.")
+    (tmp_path / "note.md").write_text("A note.", "utf-8")
     patterns = ["**/*", f"**/{name}"]
     assert [file.path for file in scan(tmp_path, patterns).files] == [b"note.md"]
     refusal = why_skipped(tmp_path, name.encode(), patterns)

@@ -79,7 +79,7 @@ def test_a_gitignore_means_what_it_means_to_git(repository: Path, top: list[str]
     plant(repository, ".gitignore", text="\n".join(top).encode())
     plant(repository, "a/.gitignore", text="\n".join(nested).encode())
     command = ["git", "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]
-    listed = subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(command, cwd=repository, check=True, capture_output=True, encoding="utf-8").stdout
     assert found(repository) == sorted(p for p in listed.split("\0") if p and not p.endswith(".gitignore"))
 
 

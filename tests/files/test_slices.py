@@ -63,7 +63,7 @@ def test_an_escaped_line_is_given_as_it_was_sent() -> None:
 
 
 def test_a_file_that_is_gone_or_outside_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("x")
+    (tmp_path / "out").write_text("x", "utf-8")
     root = tmp_path / "root"
     root.mkdir()
     (root / "link").symlink_to(tmp_path / "out")

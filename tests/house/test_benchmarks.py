@@ -36,7 +36,7 @@ def a_set(folder: Path, count: int = 2) -> Path:
 
 def figures_of(name: str, *options: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks", name, *options, "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
@@ -52,7 +52,11 @@ def test_every_benchmark_has_its_name_and_stands_in_the_documentation() -> None:
 def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "retrieval", str(a_set(tmp_path / "herons", 5))]
     done = subprocess.run(
-        [*command, "--embedder", "hashing", "--json"], cwd=ROOT, capture_output=True, text=True, check=True
+        [*command, "--embedder", "hashing", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
     )
     [row] = json.loads(done.stdout)["sets"]
     assert (row["name"], row["queries"], row["hit@1"]) == ("herons", 5, 100.0)
@@ -61,7 +65,7 @@ def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
 def test_peers_are_compared_and_who_is_missing_is_named_with_its_install_line(tmp_path: Path) -> None:
     herons = str(a_set(tmp_path / "herons", 5))
     command = [sys.executable, "-m", "benchmarks", "peers", herons, "--embedder", "hashing", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     figures = json.loads(done.stdout)["herons"]
     assert figures["commonplace"]["ndcg@10"] == figures["fts5"]["ndcg@10"] == 100.0
     for name in ("lancedb", "txtai"):

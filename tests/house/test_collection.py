@@ -26,7 +26,7 @@ sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *sys.arg
 
 def collected(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", REFUSING, str(folder), *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
 
 
 @pytest.mark.thorough
@@ -37,7 +37,7 @@ def test_every_quick_test_is_collected_without_the_modules_of_posix() -> None:
 
 def test_a_module_that_needs_one_is_refused(tmp_path: Path) -> None:
     """The check itself can fail."""
-    (tmp_path / "test_wrong.py").write_text("import fcntl\n")
+    (tmp_path / "test_wrong.py").write_text("import fcntl\n", "utf-8")
     done = collected(tmp_path, f"--rootdir={tmp_path}", "-c", os.devnull)
     assert done.returncode != 0
     assert "No module named 'fcntl'" in done.stdout

@@ -8,7 +8,10 @@ import pytest
 
 from tests.docs.doc_pages import ROOT
 
-PLACES = ["app.py", ".ci/**/*.py", "pages/**/*.py", "rag_core/**/*.py", "ui/**/*.py"]
+PLACES = [
+    "app.py",
+    *(f"{room}/**/*.py" for room in (".ci", "benchmarks", "docs", "pages", "rag_core", "tests", "ui")),
+]
 _TEXT_MODES = set("rwax+t")
 
 

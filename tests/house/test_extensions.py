@@ -74,7 +74,9 @@ def test_nothing_is_imported_before_it_is_asked_for(example_folder: Path) -> Non
         "print(found, [name for name in sys.modules if name.startswith('commonplace_example')])"
     )
     path = f"import sys; sys.path[:0] = [{str(example_folder)!r}, {str(ROOT)!r}]\n"
-    done = subprocess.run([sys.executable, "-c", path + code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", path + code], capture_output=True, encoding="utf-8", check=True
+    )
     assert done.stdout.strip() == "['screenplay', 'markdown'] []"
 
 

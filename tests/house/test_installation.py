@@ -125,7 +125,7 @@ def without_pip(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str
 def run(without_pip: tuple[str, dict[str, str]], code: str, *words: object, **variables: str) -> str:
     python, environment = without_pip
     command = [python, "-c", code, *map(str, words)]
-    done = subprocess.run(command, env={**environment, **variables}, capture_output=True, text=True)
+    done = subprocess.run(command, env={**environment, **variables}, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -166,7 +166,7 @@ class Installed:
         """What a command that must succeed prints. ``environment`` is added."""
         words = [str(word) for word in command]
         variables = {**self.environment, **environment}
-        done = subprocess.run(words, cwd=self.cwd, env=variables, capture_output=True, text=True)
+        done = subprocess.run(words, cwd=self.cwd, env=variables, capture_output=True, encoding="utf-8")
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -218,21 +218,21 @@ def test_the_installed_program_knows_the_model_that_is_there(installed: Installe
 def running(command: Sequence[str], cwd: Path, log: Path, environment: dict[str, str]) -> Iterator[Server]:
     """A server started by ``command`` in a session of its own, once it has said where it is."""
     with (
-        log.open("w") as errors,
+        log.open("w", encoding="utf-8") as errors,
         subprocess.Popen(
             command,
             cwd=cwd,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         ) as process,
     ):
         try:
             assert process.stdout is not None
             line = next((line for line in process.stdout if line.startswith("Commonplace is at")), "").strip()
-            assert line.startswith("Commonplace is at http://127.0.0.1:"), log.read_text()
+            assert line.startswith("Commonplace is at http://127.0.0.1:"), log.read_text("utf-8")
             yield Server(process, int(line.rpartition(":")[2]), log.parent)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
@@ -308,7 +308,12 @@ def test_the_installed_app_listens_on_the_loopback_alone(server: Server) -> None
 def listening(port: int) -> set[str]:
     """The addresses, as the kernel writes them, where someone listens on ``port``."""
     tables = [Path("/proc/net", name) for name in ("tcp", "tcp6")]
-    rows = [line.split() for table in tables if table.exists() for line in table.read_text().splitlines()[1:]]
+    rows = [
+        line.split()
+        for table in tables
+        if table.exists()
+        for line in table.read_text("utf-8").splitlines()[1:]
+    ]
     places = [row[1].split(":") for row in rows if row[3] == "0A"]  # TCP_LISTEN
     return {address for address, number in places if int(number, 16) == port}
 
@@ -340,7 +345,7 @@ def unpacked(dist: Path, installed: Installed, tmp_path_factory: pytest.TempPath
     checkout = folder / ARCHIVE.removesuffix(".tar.gz")
     for name in STRAY:
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        (checkout / name).write_text("private")
+        (checkout / name).write_text("private", "utf-8")
     (checkout / ".venv").symlink_to(installed.venv)
     for stamp in ("installed", "installed-dev"):
         (installed.venv / stamp).touch()
@@ -349,7 +354,9 @@ def unpacked(dist: Path, installed: Installed, tmp_path_factory: pytest.TempPath
 
 def make(checkout: Path, installed: Installed, *words: str) -> str:
     command = ["make", *words]
-    done = subprocess.run(command, cwd=checkout, env=installed.environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=checkout, env=installed.environment, capture_output=True, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -50,7 +50,7 @@ def test_importing_the_package_imports_none_of_its_modules() -> None:
 import sys, rag_core
 print([name for name in sys.modules if name.startswith("rag_core.")], rag_core.__version__)
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert result.stdout.split() == ["[]", rag_core.__version__]
 
 

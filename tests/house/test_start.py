@@ -38,7 +38,7 @@ def modules_of(*words: str) -> set[str]:
         "try: main()\n"
         "finally: print('\\nmodules', *sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     last = done.stdout.rstrip().splitlines()[-1].split()
     assert last[0] == "modules"
@@ -55,7 +55,7 @@ def test_the_version_is_said_by_click_alone() -> None:
 def test_an_unknown_command_is_refused_without_the_library(home: Path) -> None:
     code = "import sys; sys.argv = ['commonplace', 'nosuch']\nfrom rag_core.__main__ import main\n"
     code += "try: main()\nfinally: print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert done.returncode == 2
     assert "No such command 'nosuch'" in done.stderr
     assert not {"numpy", "pydantic", "rag_core.search"} & set(done.stdout.split())
@@ -75,5 +75,7 @@ def test_a_search_imports_nothing_that_only_reading_asking_or_serving_needs(
 def test_every_command_is_where_the_table_says() -> None:
     code = "from rag_core.cli import COMMANDS, app; import click\n"
     code += "print(*(app.get_command(click.Context(app), name).name for name in COMMANDS))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
     assert done.stdout.split() == list(COMMANDS)

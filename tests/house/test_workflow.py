@@ -51,6 +51,6 @@ def test_no_step_needs_make() -> None:
 @pytest.mark.thorough
 def test_the_smoke_test_passes_with_this_checkout() -> None:
     command = [sys.executable, ".ci/smoke.py", "--without-model"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("All went well.\n")

@@ -34,7 +34,7 @@ def gate(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     yield gate
     gate.open()
     background.stop_all()
@@ -84,7 +84,7 @@ def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes
     gate.open()
     starters = []
     for n in range(12):
-        (notes / f"late{n}.md").write_text(f"It is late {n}.\n")
+        (notes / f"late{n}.md").write_text(f"It is late {n}.\n", "utf-8")
         starters.append(threading.Thread(target=background.start, args=(library, OWNER, "s")))
         starters[-1].start()
     for starter in starters:

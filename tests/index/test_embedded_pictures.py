@@ -49,7 +49,7 @@ def places(library: Library, text: str, viewer: Viewer = OWNER) -> dict[str, str
 def test_its_text_is_found_in_the_note(library: Library, notes: Path, where: str, written: str) -> None:
     draw(notes / where, "BOARDING GATE SEVEN")
     (notes / "trips").mkdir(exist_ok=True)
-    (notes / "trips" / "oslo.md").write_text(f"# Oslo\n\n## On the way\n\nWe fly.\n\n{written}\n")
+    (notes / "trips" / "oslo.md").write_text(f"# Oslo\n\n## On the way\n\nWe fly.\n\n{written}\n", "utf-8")
     index(library, "s", notes, "**/*.md")
     [hit] = hits(library, "boarding gate")
     assert (hit.document.path, hit.anchor) == ("trips/oslo.md", f"picture {where}")
@@ -69,7 +69,7 @@ def test_its_text_is_found_in_the_note(library: Library, notes: Path, where: str
 def test_nothing_else_is_read(library: Library, notes: Path, written: str) -> None:
     for place in ("gate.png", ".hidden/gate.png", "../outside/gate.png"):
         draw(notes / place, "BOARDING GATE SEVEN")
-    (notes / "oslo.md").write_text(f"# Oslo\n\n{written}\n")
+    (notes / "oslo.md").write_text(f"# Oslo\n\n{written}\n", "utf-8")
     index(library, "s", notes, "**/*.md")
     assert hits(library, "boarding") == []
 
@@ -78,21 +78,21 @@ def test_nothing_else_is_read(library: Library, notes: Path, written: str) -> No
 def test_a_link_out_of_the_folder_is_not_followed(library: Library, notes: Path, tmp_path: Path) -> None:
     draw(tmp_path / "outside" / "gate.png", "BOARDING GATE SEVEN")
     (notes / "gate.png").symlink_to(tmp_path / "outside" / "gate.png")
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
     index(library, "s", notes, "**/*.md")
     assert hits(library, "boarding") == []
 
 
 def test_a_picture_that_is_indexed_itself_is_one_hit(library: Library, notes: Path) -> None:
     draw(notes / "gate.png", "BOARDING GATE SEVEN")
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
     index(library, "s", notes)
     [hit] = hits(library, "boarding gate seven")
     assert {hit.document.path, *hit.copies} == {"oslo.md", "gate.png"}
 
 
 def test_the_passage_follows_the_picture(library: Library, notes: Path) -> None:
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
     index(library, "s", notes, "**/*.md")
     assert hits(library, "boarding") == []
     draw(notes / "gate.png", "BOARDING GATE SEVEN")
@@ -110,7 +110,7 @@ def test_the_passage_follows_the_picture(library: Library, notes: Path) -> None:
 
 
 def test_a_picture_from_the_future_is_read_once(library: Library, notes: Path) -> None:
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
     draw(notes / "gate.png", "BOARDING GATE SEVEN")
     later = time.time() + 1e6
     os.utime(notes / "gate.png", (later, later))
@@ -121,7 +121,7 @@ def test_a_picture_from_the_future_is_read_once(library: Library, notes: Path) -
 
 def test_a_hidden_picture_is_not_in_a_note_that_guests_see(library: Library, notes: Path) -> None:
     draw(notes / "img" / "gate.png", "BOARDING GATE SEVEN")
-    (notes / "oslo.md").write_text("# Oslo\n\n![](img/gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](img/gate.png)\n", "utf-8")
     index(library, "s", notes)
     assert places(library, "boarding", GUEST)
     library.pictures.get(GUEST, "s", "oslo.md", "picture img/gate.png")
@@ -141,7 +141,7 @@ def test_a_hidden_picture_is_not_in_a_note_that_guests_see(library: Library, not
 def test_no_place_leads_to_another_file(library: Library, notes: Path) -> None:
     draw(notes / "gate.png", "BOARDING GATE SEVEN")
     draw(notes / "other.png", "ARRIVAL HALL")
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
     index(library, "s", notes, "**/*.md")
     for viewer in (OWNER, GUEST):
         library.pictures.get(viewer, "s", "oslo.md", "picture gate.png")
@@ -172,8 +172,8 @@ def test_nothing_is_kept_of_a_picture_that_no_store_holds(library: Library, note
 
 def test_what_was_read_in_a_picture_is_kept_as_long_as_a_note_shows_it(library: Library, notes: Path) -> None:
     draw(notes / "gate.png", "BOARDING GATE SEVEN")
-    (notes / "oslo.md").write_text("# Oslo\n\n![[gate.png]]\n")
-    (notes / "tea.md").write_text("# Tea\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![[gate.png]]\n", "utf-8")
+    (notes / "tea.md").write_text("# Tea\n", "utf-8")
     index(library, "s", notes, "**/*.md")
     (notes / "tea.md").unlink()
     index(library, "s")

@@ -63,8 +63,8 @@ def rows(store: Store, sql: str) -> list[tuple[object, ...]]:
 
 def test_without_the_model_words_are_found_and_the_queue_waits(library: Library, notes: Path) -> None:
     library.create_store(OWNER, "s", "minilm")
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("The giraffe sleeps.\n", "utf-8")
 
     job = index(library, "s", notes)
 
@@ -80,7 +80,7 @@ def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.create_store(OWNER, "s", "minilm")
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: Hashing())
 
@@ -93,10 +93,10 @@ def test_when_the_embedder_comes_the_next_run_embeds_the_queue(
 
 def test_an_edit_while_texts_wait_leaves_only_the_new_ones_waiting(library: Library, notes: Path) -> None:
     library.create_store(OWNER, "s", "minilm")
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("The giraffe sleeps.\n", "utf-8")
     index(library, "s", notes)
-    (notes / "a.md").write_text("The hyena sleeps.\n")
+    (notes / "a.md").write_text("The hyena sleeps.\n", "utf-8")
     (notes / "b.md").unlink()
 
     index(library, "s")
@@ -109,7 +109,9 @@ def test_a_refused_text_is_recorded_every_other_one_embedded_and_it_is_tried_aga
     store: Store, notes: Path
 ) -> None:
     for n in range(40):
-        (notes / f"{n:02}.md").write_text("It holds poison.\n" if n == 17 else f"It tells of subject{n}.\n")
+        (notes / f"{n:02}.md").write_text(
+            "It holds poison.\n" if n == 17 else f"It tells of subject{n}.\n", "utf-8"
+        )
 
     job = run(store, Flaky())
 
@@ -129,8 +131,8 @@ def test_a_refused_text_is_recorded_every_other_one_embedded_and_it_is_tried_aga
 def test_a_text_that_the_embedder_cannot_read_does_not_wait_and_is_found_by_words(
     library: Library, store: Store, notes: Path
 ) -> None:
-    (notes / "a.md").write_text("αβγ δεζ\n")
-    (notes / "b.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("αβγ δεζ\n", "utf-8")
+    (notes / "b.md").write_text("The zebra sleeps.\n", "utf-8")
 
     job = run(store, Flaky())
 
@@ -143,10 +145,10 @@ def test_a_text_that_the_embedder_cannot_read_does_not_wait_and_is_found_by_word
 
 def test_what_people_wrote_is_embedded_before_code_and_code_before_data(store: Store, notes: Path) -> None:
     for age, name in enumerate(["rows.csv", "app.log", "tool.py", "letter.txt", "note.md"]):
-        (notes / name).write_text(f"It is {name}.\n")
+        (notes / name).write_text(f"It is {name}.\n", "utf-8")
         os.utime(notes / name, (1_700_000_000 + age, 1_700_000_000 + age))
     long = notes / "long.csv"
-    long.write_text("".join(f"row {number} {'word ' * 120}\n" for number in range(2_100)))
+    long.write_text("".join(f"row {number} {'word ' * 120}\n" for number in range(2_100)), "utf-8")
     os.utime(long, (1_800_000_000, 1_800_000_000))
     embedder = Flaky()
     run(store, embedder)
@@ -162,10 +164,10 @@ def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
         raise ModelMissing("It is not there.", "Install it.")
 
     for n in range(BATCH + 8):
-        (notes / f"old{n}.md").write_text(f"It is old, {n}.\n")
+        (notes / f"old{n}.md").write_text(f"It is old, {n}.\n", "utf-8")
     rag_core.index.requests.request(store, None)
     rag_core.index.index.run(store, nothing)
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
     embedder = Flaky()
 
     run(store, embedder)
@@ -177,9 +179,9 @@ def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
 def test_unreadable_passages_are_counted_with_a_model_that_reads_them(
     library: Library, store: Store, notes: Path
 ) -> None:
-    (notes / "a.md").write_text("Greek: α.\n")
-    (notes / "b.md").write_text("---\nprivate: true\n---\nMore Greek: α, α.\n")
-    (notes / "c.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("Greek: α.\n", "utf-8")
+    (notes / "b.md").write_text("---\nprivate: true\n---\nMore Greek: α, α.\n", "utf-8")
+    (notes / "c.md").write_text("The zebra sleeps.\n", "utf-8")
 
     job = run(store, Flaky())
 
@@ -206,9 +208,9 @@ class Renewed(Hashing):
 def test_another_model_of_the_same_name_is_not_mixed_in(
     library: Library, store: Store, notes: Path, other: Embedder
 ) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     run(store, Hashing(64))
-    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    (notes / "b.md").write_text("The giraffe sleeps.\n", "utf-8")
 
     job = run(store, other)
 
@@ -220,14 +222,14 @@ def test_another_model_of_the_same_name_is_not_mixed_in(
 
 
 def test_a_vector_that_no_passage_needs_is_removed_and_made_again_later(store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    (notes / "b.md").write_text("The giraffe sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("The giraffe sleeps.\n", "utf-8")
     run(store, Hashing(64))
-    (notes / "a.md").write_text("The hyena sleeps.\n")
+    (notes / "a.md").write_text("The hyena sleeps.\n", "utf-8")
     run(store, Hashing(64))
     assert rows(store, "SELECT count(*) FROM embeddings") == [(2,)]
 
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     assert run(store, Hashing(64)).texts_embedded == 1
 
 
@@ -240,7 +242,7 @@ def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_
                 raise ZeroDivisionError
             return super().embed_documents(texts)
 
-    (notes / "a.md").write_text("It holds poison.\n")
+    (notes / "a.md").write_text("It holds poison.\n", "utf-8")
     rag_core.index.requests.request(store, None)
     with pytest.raises(ZeroDivisionError):
         rag_core.index.index.run(store, lambda _: Crashing())

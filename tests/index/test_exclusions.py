@@ -18,7 +18,7 @@ from tests.support.stored import found, keys, outcomes, paths
 def shelf(library: Library, notes: Path) -> Path:
     """Three notes in store ``s``."""
     for name in ("tea", "pot", "cup"):
-        (notes / f"{name}.md").write_text(f"# {name}\n\nThe {name} stands on the shelf.\n")
+        (notes / f"{name}.md").write_text(f"# {name}\n\nThe {name} stands on the shelf.\n", "utf-8")
     index(library, "s", notes)
     return notes
 
@@ -35,7 +35,7 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
     (shelf / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     (shelf / "photo.md").write_bytes(bytes(range(256)) * 8)
     index(library, "s")
-    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
+    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n", "utf-8")
     (shelf / "cup.md").unlink()
     library.files.exclude(OWNER, "s", "photo.md")
     expected = {
@@ -99,12 +99,12 @@ def test_a_file_is_excluded_together_with_the_request_to_forget_it_or_not_at_all
 def test_a_file_stays_out_whatever_happens_to_it(library: Library, shelf: Path) -> None:
     library.files.exclude(OWNER, "s", "tea.md")
     run(library)
-    (shelf / "tea.md").write_text("# Tea\n\nWritten anew.\n")
+    (shelf / "tea.md").write_text("# Tea\n\nWritten anew.\n", "utf-8")
     index(library, "s")
     index(library, "s", force=True)
     (shelf / "tea.md").unlink()
     index(library, "s")
-    (shelf / "tea.md").write_text("# Tea\n\nIt is back.\n")
+    (shelf / "tea.md").write_text("# Tea\n\nIt is back.\n", "utf-8")
     library.sources.change(OWNER, "s", 1, ["**/*.md", "tea.md"])
     index(library, "s", shelf, "tea.*")
     assert paths(library) == ["cup.md", "pot.md"]
@@ -113,7 +113,7 @@ def test_a_file_stays_out_whatever_happens_to_it(library: Library, shelf: Path) 
 
 def test_an_overlapping_folder_does_not_bring_an_excluded_file_back(library: Library, notes: Path) -> None:
     (notes / "sub").mkdir()
-    (notes / "sub" / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
+    (notes / "sub" / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     index(library, "s", notes / "sub")
     library.files.exclude(OWNER, "s", "sub/a.md")
@@ -125,7 +125,7 @@ def test_an_overlapping_folder_does_not_bring_an_excluded_file_back(library: Lib
 def test_a_file_that_is_taken_back_is_read_and_nothing_else(library: Library, shelf: Path) -> None:
     library.files.exclude(OWNER, "s", "tea.md")
     run(library)
-    (shelf / "pot.md").write_text("# Pot\n\nThe pot is broken.\n")
+    (shelf / "pot.md").write_text("# Pot\n\nThe pot is broken.\n", "utf-8")
     library.files.include(OWNER, "s", "tea.md")
     assert outcomes(run(library)) == {"tea.md": "added"}
     assert found(library, "tea stands") == ["tea.md"]

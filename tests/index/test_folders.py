@@ -21,7 +21,7 @@ from tests.support.stored import contents, found, fresh_contents, outcomes, path
 def source(library: Library, notes: Path) -> Source:
     """The folder of store ``s``, with three notes and a text."""
     for name in ("a.md", "b.md", "c.md", "d.txt"):
-        (notes / name).write_text(f"It tells of subject {name[0]}.\n")
+        (notes / name).write_text(f"It tells of subject {name[0]}.\n", "utf-8")
     index(library, "s", notes)
     return library.stores.info(OWNER, "s").sources[0]
 
@@ -31,7 +31,7 @@ def other(library: Library, tmp_path: Path, source: Source) -> Source:
     """A second folder of store ``s``, with one note."""
     folder = tmp_path / "other"
     folder.mkdir()
-    (folder / "zebra.md").write_text("The zebra sleeps.\n")
+    (folder / "zebra.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", folder)
     return library.stores.info(OWNER, "s").sources[1]
 
@@ -93,7 +93,7 @@ def test_a_folder_inside_one_that_takes_all_of_it_is_not_added(
 ) -> None:
     (notes / "inner" / "deep").mkdir(parents=True)
     for place in ("", "inner", "inner/deep"):
-        (notes / place / "zebra.md").write_text("The zebra sleeps.\n")
+        (notes / place / "zebra.md").write_text("The zebra sleeps.\n", "utf-8")
     library.sources.change(OWNER, "s", source.id, outer, but)
     added = library.add_source(OWNER, "s", notes / "inner", inner, inner_but)
     assert (added.root == source.root) is is_covered
@@ -107,7 +107,7 @@ def test_a_paused_folder_keeps_its_documents_and_is_left_out_of_runs_over_all(
     library: Library, notes: Path, source: Source, other: Source
 ) -> None:
     library.sources.pause(OWNER, "s", source.id)
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
     (notes / "a.md").unlink()
 
     assert [plan.source.root for plan in library.sources.plans(OWNER, "s")] == [other.root]

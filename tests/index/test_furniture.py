@@ -37,7 +37,7 @@ def subject(n: int) -> str:
 def plant(folder: Path, numbers: range, foot: str = FOOT) -> None:
     for n in numbers:
         text = f"# Note {n}\n\nThe {subject(n)} lives by the river.\n\n{foot.format(n % 28 + 1, n)}"
-        (folder / f"{n}.md").write_text(text)
+        (folder / f"{n}.md").write_text(text, "utf-8")
 
 
 def hits(library: Library, query: str) -> tuple[Hit, ...]:
@@ -147,7 +147,7 @@ def test_furniture_is_found_by_a_phrase_and_where_nothing_else_holds_the_words(
     assert len(hits(library, "librarian")) == 25
     assert "librarian" in excerpt(hits(library, "librarian")[0])
 
-    (notes / "real.md").write_text("# Work\n\nThe librarian of the town reads a lot.\n")
+    (notes / "real.md").write_text("# Work\n\nThe librarian of the town reads a lot.\n", "utf-8")
     index(library, "s")
     assert [hit.document.path for hit in hits(library, "librarian")] == ["real.md"]
 
@@ -156,7 +156,7 @@ def test_a_passage_that_is_all_furniture_is_no_hit_for_its_notes_name(library: L
     foot = "".join(f"Line {word} was written by a program for everybody.\n" for word in SUBJECTS * 3)
     long = "\n\n".join(f"{word} is told of at length in a paragraph of its own." for word in SUBJECTS * 5)
     plant(notes, range(25), foot)
-    (notes / "zebra crossing.md").write_text(f"{foot}\n\n## One\n\n{long}")
+    (notes / "zebra crossing.md").write_text(f"{foot}\n\n## One\n\n{long}", "utf-8")
     index(library, "s", notes)
 
     for hit in hits(library, "zebra crossing"):
@@ -167,7 +167,7 @@ def test_a_note_of_furniture_alone_is_found_by_its_name_and_not_embedded(
     library: Library, notes: Path
 ) -> None:
     plant(notes, range(25))
-    (notes / "zebra.md").write_text(FOOT.format(1, 1))
+    (notes / "zebra.md").write_text(FOOT.format(1, 1), "utf-8")
     job = index(library, "s", notes)
     assert job.texts_embedded == 25
     assert [hit.document.path for hit in hits(library, "zebra")] == ["zebra.md"]
@@ -175,7 +175,9 @@ def test_a_note_of_furniture_alone_is_found_by_its_name_and_not_embedded(
 
 def test_copies_of_a_note_do_not_make_its_lines_furniture(library: Library, notes: Path) -> None:
     for n in range(30):
-        (notes / f"copy{n}.md").write_text("# Rivers\n\nThe otter lives by the river and eats fish.\n")
+        (notes / f"copy{n}.md").write_text(
+            "# Rivers\n\nThe otter lives by the river and eats fish.\n", "utf-8"
+        )
     index(library, "s", notes)
     assert "otter" in excerpt(hits(library, "otter")[0])
 
@@ -215,7 +217,7 @@ def test_passages_of_keys_and_hashes_are_found_by_words_and_not_embedded(
 ) -> None:
     chance = random.Random(1)
     lines = ["".join(chance.choices("abcdef0123456789", k=40)) for _ in range(9)]
-    (notes / "hashes.txt").write_text("\n".join(lines))
+    (notes / "hashes.txt").write_text("\n".join(lines), "utf-8")
     assert index(library, "s", notes).texts_embedded == 0
     assert found(library, lines[4]) == ["hashes.txt"]
     assert not prose.is_unreadable("价格有歧视" * 20)
@@ -254,7 +256,7 @@ def test_a_store_that_grew_shrank_and_was_killed_is_as_a_fresh_one(
             raise Killed
         renew(db, document_id, shapes)
 
-    (notes / "kept.md").write_text("It stays.\n")
+    (notes / "kept.md").write_text("It stays.\n", "utf-8")
     write()
     index(library, "s", notes)
     for _ in range(6):
@@ -313,7 +315,7 @@ def test_the_newest_note_is_embedded_first_and_its_passages_in_order(library: Li
             f"## {word}\n\nThe {word}{word} of {name} lives by the river, where it sleeps.\n"
             for word in SUBJECTS[:3]
         ]
-        (notes / name).write_text("\n".join(parts))
+        (notes / name).write_text("\n".join(parts), "utf-8")
         os.utime(notes / name, (1e9 + n, 1e9 + n))
     library.create_store(OWNER, "s", "minilm")  # it is not installed
     index(library, "s", notes)

@@ -77,7 +77,7 @@ def test_a_picture_that_is_hidden_meanwhile_is_in_no_note(
 ) -> None:
     (notes / "img").mkdir()
     (notes / "img" / "gate.png").write_bytes(packed(picture(), "PNG"))
-    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](img/gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](img/gate.png)\n", "utf-8")
     index_while(library, notes, monkeypatch, act, "**/*.md")
     for _ in range(2):
         assert found(library, GUEST) + found(library, OWNER) == []
@@ -93,7 +93,7 @@ def test_the_route_of_pictures_asks_the_rules(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (notes / "gate.png").write_bytes(packed(picture(), "PNG"))
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
     index_while(library, notes, monkeypatch, lambda _: None, "**/*.md")
     library.pictures.get(GUEST, "s", "oslo.md", "picture gate.png")
     with Store(library.settings.store_dir / "s.db").write() as db:  # its text is still in the note
@@ -107,10 +107,10 @@ def test_a_picture_that_is_excluded_meanwhile_is_in_no_note(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (notes / "gate.png").write_bytes(packed(picture(), "PNG"))
-    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](gate.png)\n", "utf-8")
     index_while(library, notes, monkeypatch, lambda _: None)
     assert found(library, GUEST) == ["gate.png"]
-    (notes / "oslo.md").write_text("# Oslo\n\nWe fly tomorrow.\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\nWe fly tomorrow.\n\n![](gate.png)\n", "utf-8")
     index_while(library, notes, monkeypatch, exclude("gate.png"))
     assert found(library, GUEST) + found(library, OWNER) == []
     assert found(library, GUEST, "tomorrow") == ["oslo.md"]
@@ -130,7 +130,7 @@ def test_a_file_that_is_hidden_meanwhile_reaches_no_guest(
     act: Callable[[str], Act],
     remains: bool,
 ) -> None:
-    (notes / "tea.md").write_text("# Tea\n")
+    (notes / "tea.md").write_text("# Tea\n", "utf-8")
     (notes / name).write_bytes(b"old")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ["**/*"])
@@ -160,7 +160,7 @@ def test_what_the_owner_leaves_out_is_not_found_from_that_moment(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch, act: Act, remains: list[str], mode: Mode
 ) -> None:
     for name in ("plan", "tea"):
-        (notes / f"{name}.md").write_text(f"# {name}\n\nThe harbour opens again, said the {name}.\n")
+        (notes / f"{name}.md").write_text(f"# {name}\n\nThe harbour opens again, said the {name}.\n", "utf-8")
     (notes / "gate.png").write_bytes(b"old")
     index(library, "s", notes)
     (notes / "gate.png").write_bytes(b"new")
@@ -189,7 +189,7 @@ def test_words_of_a_picture_leave_its_notes_when_it_is_excluded(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (notes / "gate.png").write_bytes(packed(picture(), "PNG"))
-    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](gate.png)\n", "utf-8")
     index_while(library, notes, monkeypatch, lambda _: None)
     assert found(library, OWNER, "boarding path:oslo.md") == ["oslo.md"]
     library.files.exclude(OWNER, "s", "gate.png")
@@ -200,7 +200,7 @@ def test_words_of_a_picture_leave_its_notes_when_it_is_excluded(
 
 
 def test_a_file_that_is_taken_back_before_a_run_is_found_again(library: Library, notes: Path) -> None:
-    (notes / "tea.md").write_text("# Tea\n\nThe harbour opens.\n")
+    (notes / "tea.md").write_text("# Tea\n\nThe harbour opens.\n", "utf-8")
     index(library, "s", notes)
     library.files.exclude(OWNER, "s", "tea.md")
     assert found(library, OWNER, "harbour") == []

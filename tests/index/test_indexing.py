@@ -28,7 +28,7 @@ def test_a_run_without_changes_writes_nothing_and_leaves_every_cache_valid(
     library: Library, notes: Path
 ) -> None:
     for n in range(5):
-        (notes / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n", "utf-8")
     index(library, "s", notes)
     for n in range(5):
         pretend_seen(library, notes / f"{n}.md")
@@ -44,9 +44,9 @@ def test_a_run_without_changes_writes_nothing_and_leaves_every_cache_valid(
 
 def test_an_edited_file_is_changed_and_loses_its_old_words(library: Library, notes: Path) -> None:
     note = notes / "a.md"
-    note.write_text("# A\n\nThe zebra sleeps.\n")
+    note.write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
-    note.write_text("# A\n\nThe giraffe sleeps.\n")
+    note.write_text("# A\n\nThe giraffe sleeps.\n", "utf-8")
 
     job = index(library, "s")
 
@@ -57,8 +57,8 @@ def test_an_edited_file_is_changed_and_loses_its_old_words(library: Library, not
 
 
 def test_a_deleted_file_is_forgotten_with_its_vectors(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
-    (notes / "b.md").write_text("# B\n\nThe giraffe sleeps.\n")
+    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("# B\n\nThe giraffe sleeps.\n", "utf-8")
     index(library, "s", notes)
     (notes / "a.md").unlink()
 
@@ -76,7 +76,7 @@ def test_a_deleted_file_is_forgotten_with_its_vectors(library: Library, notes: P
 
 def test_a_file_that_only_got_a_new_time_is_unchanged(library: Library, notes: Path) -> None:
     note = notes / "2026-01-02 a.md"
-    note.write_text("# A\n\nThe zebra sleeps.\n")
+    note.write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     before = keys(library, "s", note.name)
     os.utime(note, (1_000_000_000, 1_000_000_000))
@@ -90,10 +90,10 @@ def test_a_file_that_only_got_a_new_time_is_unchanged(library: Library, notes: P
 
 def test_a_rewrite_with_the_same_size_and_time_is_seen(library: Library, notes: Path) -> None:
     note = notes / "a.md"
-    note.write_text("# A\n\nThe zebra sleeps.\n")
+    note.write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     before = note.stat()
-    note.write_text("# A\n\nThe hyena sleeps.\n")
+    note.write_text("# A\n\nThe hyena sleeps.\n", "utf-8")
     os.utime(note, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     assert outcomes(index(library, "s")) == {"a.md": "changed"}
@@ -107,9 +107,9 @@ def test_a_file_written_just_before_its_scan_is_hashed_at_the_next(
     """Where the disk keeps coarse times, two writes within one tick look alike: the store is told
     that nothing in the file's stat changed."""
     note = notes / "a.md"
-    note.write_text("# A\n\nThe zebra sleeps.\n")
+    note.write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
-    note.write_text("# A\n\nThe hyena sleeps.\n")
+    note.write_text("# A\n\nThe hyena sleeps.\n", "utf-8")
     pretend_seen(library, note, scanned_ns=note.stat().st_ctime_ns + round(age_s * 1e9))
 
     assert index(library, "s").counts[became] == 1
@@ -117,7 +117,7 @@ def test_a_file_written_just_before_its_scan_is_hashed_at_the_next(
 
 def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Library, notes: Path) -> None:
     note = notes / "a.md"
-    note.write_text("The zebra sleeps.\n")
+    note.write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     os.utime(note, (1_000_000_000, 1_000_000_000))
     [source] = library.stores.info(OWNER, "s").sources
@@ -135,7 +135,7 @@ def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Libra
 
 def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -> None:
     for n in range(3):
-        (notes / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n", "utf-8")
     index(library, "s", notes)
     before = [keys(library, "s", f"{n}.md") for n in range(3)]
 
@@ -147,7 +147,7 @@ def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -
 
 
 def test_documents_of_an_older_extractor_are_read_again(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
+    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     pretend_seen(library, notes / "a.md")
     store = store_of(library, "s")
@@ -161,9 +161,9 @@ def test_documents_of_an_older_extractor_are_read_again(library: Library, notes:
 
 def test_reading_everything_again_tells_what_changed_from_what_did_not(library: Library, notes: Path) -> None:
     for name in ("kept", "edited", "touched"):
-        (notes / f"{name}.md").write_text(f"Text of {name}.\n")
+        (notes / f"{name}.md").write_text(f"Text of {name}.\n", "utf-8")
     index(library, "s", notes)
-    (notes / "edited.md").write_text("Other text.\n")
+    (notes / "edited.md").write_text("Other text.\n", "utf-8")
     (notes / "touched.md").write_bytes((notes / "touched.md").read_bytes())
     [source] = library.stores.info(OWNER, "s").sources
 
@@ -176,10 +176,10 @@ def test_reading_everything_again_tells_what_changed_from_what_did_not(library: 
 
 def test_one_changed_line_of_a_long_note_embeds_at_most_two_texts(library: Library, notes: Path) -> None:
     note = notes / "long.md"
-    note.write_text(long_note(120))
+    note.write_text(long_note(120), "utf-8")
     index(library, "s", notes)
     before = keys(library, "s", "long.md")
-    note.write_text(long_note(120).replace("of subject60 and", "of another matter and"))
+    note.write_text(long_note(120).replace("of subject60 and", "of another matter and"), "utf-8")
 
     job = index(library, "s")
 
@@ -204,7 +204,7 @@ def test_a_note_of_many_passages_is_kept_in_step_through_edits(library: Library,
     index(library, "s", notes)
     before: set[str] = set()
     for edit, (front, parts) in edits.items():
-        note.write_text(f"{front}# Long\n\n" + "\n".join(parts))
+        note.write_text(f"{front}# Long\n\n" + "\n".join(parts), "utf-8")
         index(library, "s")
         check_library(library, "s")
         assert contents(library, "s") == fresh_contents(library, notes, edit.replace(" ", "-")), edit
@@ -214,11 +214,11 @@ def test_a_note_of_many_passages_is_kept_in_step_through_edits(library: Library,
 
 
 def test_text_that_comes_back_is_not_embedded_again_in_the_same_run(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
-    (notes / "b.md").write_text("# B\n\nThe giraffe sleeps.\n")
+    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("# B\n\nThe giraffe sleeps.\n", "utf-8")
     index(library, "s", notes)
-    (notes / "a.md").write_text("# B\n\nThe giraffe sleeps.\n")
-    (notes / "b.md").write_text("# A\n\nThe zebra sleeps.\n")
+    (notes / "a.md").write_text("# B\n\nThe giraffe sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
 
     job = index(library, "s")
 
@@ -227,13 +227,13 @@ def test_text_that_comes_back_is_not_embedded_again_in_the_same_run(library: Lib
 
 
 def test_copies_of_a_file_share_one_embedding(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n")
-    (notes / "b.md").write_text("# A\n\nThe zebra sleeps.\n")
+    (notes / "a.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
+    (notes / "b.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
 
     job = index(library, "s", notes)
 
     assert (job.total_chunks_added, job.texts_embedded) == (2, 1)
-    (notes / "c.md").write_text("# A\n\nThe zebra sleeps.\n")
+    (notes / "c.md").write_text("# A\n\nThe zebra sleeps.\n", "utf-8")
     job = index(library, "s")
     assert outcomes(job) == {"c.md": "added"}
     assert job.texts_embedded == 0
@@ -244,7 +244,7 @@ def test_copies_of_a_file_share_one_embedding(library: Library, notes: Path) -> 
 
 def test_a_passage_repeated_in_one_document_is_stored_once(library: Library, notes: Path) -> None:
     chorus = "## Chorus\n\nThe same verse stands here again and again, long enough to be a passage.\n\n"
-    (notes / "song.md").write_text(chorus * 4)
+    (notes / "song.md").write_text(chorus * 4, "utf-8")
 
     [result] = index(library, "s", notes).results
 

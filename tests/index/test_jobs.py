@@ -33,7 +33,7 @@ def test_a_killed_job_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
     library: Library, store: Store, notes: Path
 ) -> None:
     for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     library.jobs.request(OWNER, "s")
     process = child(RUN, store.path)
     assert process.stdout is not None
@@ -57,7 +57,7 @@ def test_a_killed_job_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
 
 
 def test_a_failed_job_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     library.jobs.request(OWNER, "s")
 
     def broken(_: str) -> Hashing:
@@ -71,7 +71,7 @@ def test_a_failed_job_does_not_leave_its_request(library: Library, store: Store,
 
 
 def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     first = index(library, "s")
     for _ in range(55):
         rag_core.index.requests.request(store, None)
@@ -88,7 +88,7 @@ def _missing(_: str) -> Hashing:
 
 @pytest.mark.posix
 def test_a_job_reports_its_files(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     (notes / "b.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     (notes / "c.mp3").write_bytes(b"ID3\x03" + b"\x00" * 50)
 
@@ -110,7 +110,7 @@ def test_a_job_reports_its_files(library: Library, store: Store, notes: Path) ->
 
 def test_progress_tells_the_phases_in_order(library: Library, store: Store, notes: Path) -> None:
     for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     seen: list[str] = []
     library.jobs.request(OWNER, "s")
 

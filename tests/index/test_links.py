@@ -107,7 +107,7 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object], str, dict[str
     ),
     "an alias is removed": (
         {"a.md": "---\naliases: [Nick]\n---\nOne.\n"},
-        lambda notes: (notes / "a.md").write_text("One.\n"),
+        lambda notes: (notes / "a.md").write_text("One.\n", "utf-8"),
         "[[Nick]]\n",
         {"Nick": None},
     ),

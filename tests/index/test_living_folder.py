@@ -19,7 +19,7 @@ def herd(library: Library, notes: Path) -> Library:
     """A library whose store ``s`` is to read three notes, and has read none of them yet."""
     for name, animal in (("a", "zebra"), ("b", "giraffe"), ("sub/c", "hyena")):
         (notes / name).parent.mkdir(exist_ok=True)
-        (notes / f"{name}.md").write_text(f"The {animal} sleeps.\n")
+        (notes / f"{name}.md").write_text(f"The {animal} sleeps.\n", "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     return library
@@ -60,7 +60,7 @@ def test_a_file_that_is_renamed_before_it_is_read_is_found_in_the_same_run(
 
 def test_a_file_deleted_before_reading_is_counted_as_deleted(herd: Library, notes: Path) -> None:
     index(herd, "s")
-    (notes / "b.md").write_text("The giraffe wakes.\n")
+    (notes / "b.md").write_text("The giraffe wakes.\n", "utf-8")
     job = run(herd, (notes / "b.md").unlink)
     assert outcomes(job) == {"b.md": "deleted"}
     assert job.counts == {"unchanged": 2, "deleted": 1}
@@ -78,7 +78,7 @@ def test_an_indexed_file_that_is_renamed_before_it_is_read_again_has_moved(
 def test_a_folder_removed_before_reading_is_reported_once(herd: Library, notes: Path, tmp_path: Path) -> None:
     index(herd, "s")
     for number in range(50):
-        (notes / f"{number}.md").write_text(f"The zebra number {number} sleeps.\n")
+        (notes / f"{number}.md").write_text(f"The zebra number {number} sleeps.\n", "utf-8")
     job = run(herd, lambda: notes.rename(tmp_path / "unplugged"))
     assert outcomes(job) == {str(notes): "failed"}
     assert job.message.startswith(f"The folder {str(notes)!r} does not exist.")

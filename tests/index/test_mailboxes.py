@@ -24,7 +24,7 @@ BOAT = message("The boat", "Our kayak needs varnish.", 5, "boat@x.org")
 def mail(library: Library, notes: Path) -> Path:
     """A mailbox of two messages, indexed in the store ``s``."""
     file = notes / "archive.mbox"
-    file.write_text(mailbox(ROOF, LUNCH))
+    file.write_text(mailbox(ROOF, LUNCH), "utf-8")
     index(library, "s", notes)
     return file
 
@@ -45,7 +45,7 @@ def test_each_message_is_a_document_of_the_file(library: Library, mail: Path) ->
 
 
 def test_of_a_grown_mailbox_only_the_new_messages_are_read(library: Library, mail: Path) -> None:
-    mail.write_text(mailbox(ROOF, LUNCH, BOAT))
+    mail.write_text(mailbox(ROOF, LUNCH, BOAT), "utf-8")
     job = index(library, "s")
     assert outcomes(job) == {"archive.mbox": "changed"}
     assert (job.total_chunks_added, job.texts_embedded) == (1, 1)
@@ -61,7 +61,7 @@ def test_a_mailbox_is_found_by_its_name_and_counts_as_one_file(library: Library,
 
 
 def test_a_file_with_a_hash_in_its_name_comes_before_a_part(library: Library, mail: Path) -> None:
-    (mail.parent / "archive.mbox#lunch@x.org").write_text("Not a message.")
+    (mail.parent / "archive.mbox#lunch@x.org").write_text("Not a message.", "utf-8")
     index(library, "s")
     view = library.documents.get(OWNER, "s", "archive.mbox#lunch@x.org")
     assert (view.document.part, view.chunks[0].content) == ("", "Not a message.")
@@ -78,7 +78,7 @@ def test_messages_that_are_gone_are_forgotten_and_the_others_keep_their_keys(
     library: Library, mail: Path
 ) -> None:
     before = key_of(library, "dumplings")
-    mail.write_text(mailbox(LUNCH))
+    mail.write_text(mailbox(LUNCH), "utf-8")
     job = index(library, "s")
     assert (job.total_chunks_added, job.texts_embedded) == (0, 0)
     assert (hits(library, "slates"), key_of(library, "dumplings")) == ([], before)
@@ -87,7 +87,7 @@ def test_messages_that_are_gone_are_forgotten_and_the_others_keep_their_keys(
 
 
 def test_a_message_that_was_edited_is_read_again_under_its_name(library: Library, mail: Path) -> None:
-    mail.write_text(mailbox(ROOF.replace("slates", "tiles"), LUNCH))
+    mail.write_text(mailbox(ROOF.replace("slates", "tiles"), LUNCH), "utf-8")
     job = index(library, "s")
     assert (job.total_chunks_added, job.texts_embedded) == (1, 1)
     assert (hits(library, "slates"), hits(library, "tiles")) == (
@@ -98,7 +98,7 @@ def test_a_message_that_was_edited_is_read_again_under_its_name(library: Library
 
 
 def test_equal_messages_and_those_without_an_id_are_documents_too(library: Library, notes: Path) -> None:
-    (notes / "a.mbox").write_text(mailbox(ROOF, ROOF, message("Nameless", "An otter."), ROOF))
+    (notes / "a.mbox").write_text(mailbox(ROOF, ROOF, message("Nameless", "An otter."), ROOF), "utf-8")
     index(library, "s", notes)
     assert [part for _, part in rows(library) if "roof" in part] == [
         "roof@x.org",
@@ -117,7 +117,7 @@ def test_an_id_that_looks_like_a_second_one_takes_nobody_s_place(library: Librar
     forged = [
         message("Forged", f"A {word}.", 3, f"roof@x.org{end}") for word, end in (("yak", "~2"), ("gnu", "_2"))
     ]
-    (notes / "a.mbox").write_text(mailbox(ROOF, ROOF.replace("slates", "tiles"), *forged))
+    (notes / "a.mbox").write_text(mailbox(ROOF, ROOF.replace("slates", "tiles"), *forged), "utf-8")
     index(library, "s", notes)
     assert all(hits(library, word) for word in ("slates", "tiles", "yak", "gnu"))
 
@@ -136,7 +136,7 @@ def test_a_renamed_mailbox_takes_its_messages_along(library: Library, mail: Path
 
 
 def test_a_deleted_mailbox_is_forgotten_with_all_messages(library: Library, mail: Path) -> None:
-    (mail.parent / "note.md").write_text("# A note")
+    (mail.parent / "note.md").write_text("# A note", "utf-8")
     mail.unlink()
     job = index(library, "s")
     assert outcomes(job)["archive.mbox"] == "deleted"
@@ -166,7 +166,7 @@ def test_a_rule_hides_every_message_of_a_mailbox(library: Library, mail: Path) -
     assert hits(library, "slates", guest)
     library.privacy.set(OWNER, "s", ["*.mbox"])
     assert (hits(library, "slates", guest), len(hits(library, "slates"))) == ([], 1)
-    mail.write_text(mailbox(ROOF, LUNCH, BOAT))
+    mail.write_text(mailbox(ROOF, LUNCH, BOAT), "utf-8")
     index(library, "s")
     assert (hits(library, "kayak", guest), len(hits(library, "kayak"))) == ([], 1)
     with pytest.raises(NotFound):
@@ -183,7 +183,7 @@ def test_a_message_that_says_that_it_is_private_hides_itself_alone(library: Libr
         mime_version="1.0",
         content_type='multipart/mixed; boundary="x"',
     )
-    (notes / "a.mbox").write_text(mailbox(secret, message("Roof", body)))
+    (notes / "a.mbox").write_text(mailbox(secret, message("Roof", body)), "utf-8")
     index(library, "s", notes)
     guest = Viewer("ada@example.org", stores=frozenset({"s"}))
     assert (len(hits(library, "walrus")), hits(library, "walrus", guest)) == (1, [])
@@ -194,7 +194,7 @@ def test_a_run_that_is_ended_between_messages_goes_on_with_the_rest(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages = [message(f"Number {n}", f"It is about animal{n}.", 2, f"m{n}@x.org") for n in range(9)]
-    (notes / "a.mbox").write_text(mailbox(*messages))
+    (notes / "a.mbox").write_text(mailbox(*messages), "utf-8")
     look, calls = Reading._look_at_part, []
 
     def ends(self: Reading, shown: str) -> None:
@@ -218,17 +218,17 @@ def test_a_run_that_is_ended_between_messages_goes_on_with_the_rest(
 
 def test_a_damaged_message_costs_itself_alone_and_is_named(library: Library, notes: Path) -> None:
     broken = message("Broken", "", content_type="application/pdf", content_transfer_encoding="base64")
-    (notes / "a.mbox").write_text(mailbox(ROOF, broken, LUNCH))
+    (notes / "a.mbox").write_text(mailbox(ROOF, broken, LUNCH), "utf-8")
     index(library, "s", notes)
     assert len(hits(library, "slates")) == len(hits(library, "dumplings")) == 1
 
 
 @pytest.mark.parametrize("name", ["Inbox", "Sent-1", "mail.2019"])
 def test_a_mailbox_is_known_by_what_it_holds(library: Library, notes: Path, name: str) -> None:
-    (notes / name).write_text(mailbox(ROOF, LUNCH))
+    (notes / name).write_text(mailbox(ROOF, LUNCH), "utf-8")
     index(library, "s", notes)
     assert hits(library, "slates") == [(name, "roof@x.org", "The roof")]
-    (notes / name).write_text(mailbox(ROOF, LUNCH, BOAT))
+    (notes / name).write_text(mailbox(ROOF, LUNCH, BOAT), "utf-8")
     assert index(library, "s").texts_embedded == 1
     assert hits(library, "kayak type:mail") == [(name, "boat@x.org", "The boat")]
     check_library(library, "s")

@@ -25,7 +25,7 @@ from tests.support.stored import (
 
 
 def test_a_renamed_file_is_moved_without_embedding_and_keeps_its_keys(library: Library, notes: Path) -> None:
-    (notes / "walrus.md").write_text(long_note(20))
+    (notes / "walrus.md").write_text(long_note(20), "utf-8")
     index(library, "s", notes)
     before = keys(library, "s", "walrus.md")
     (notes / "walrus.md").rename(notes / "ostrich.md")
@@ -44,7 +44,7 @@ def test_a_renamed_file_is_moved_without_embedding_and_keeps_its_keys(library: L
 def test_a_renamed_folder_moves_all_its_files(library: Library, notes: Path) -> None:
     (notes / "old" / "deep").mkdir(parents=True)
     for n in range(6):
-        (notes / "old" / "deep" / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n")
+        (notes / "old" / "deep" / f"{n}.md").write_text(f"# Note {n}\n\nIt tells of subject{n}.\n", "utf-8")
     index(library, "s", notes)
     before = {n: keys(library, "s", f"old/deep/{n}.md") for n in range(6)}
     (notes / "old").rename(notes / "new")
@@ -58,8 +58,8 @@ def test_a_renamed_folder_moves_all_its_files(library: Library, notes: Path) -> 
 
 
 def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:
-    (notes / "walrus.md").write_text("Plain words.\n")
-    (notes / "named.md").write_text("# A heading\n\nPlain words.\n")
+    (notes / "walrus.md").write_text("Plain words.\n", "utf-8")
+    (notes / "named.md").write_text("# A heading\n\nPlain words.\n", "utf-8")
     index(library, "s", notes)
     (notes / "walrus.md").rename(notes / "ostrich.md")
     (notes / "named.md").rename(notes / "renamed.md")
@@ -71,7 +71,7 @@ def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Pa
 
 
 def test_a_renamed_note_keeps_the_id_in_its_front_matter(library: Library, notes: Path) -> None:
-    (notes / "walrus.md").write_text("---\nid: zk-4711\naliases: [Odobenus]\n---\nPlain words.\n")
+    (notes / "walrus.md").write_text("---\nid: zk-4711\naliases: [Odobenus]\n---\nPlain words.\n", "utf-8")
     index(library, "s", notes)
     (notes / "walrus.md").rename(notes / "ostrich.md")
 
@@ -84,8 +84,8 @@ def test_a_renamed_note_keeps_the_id_in_its_front_matter(library: Library, notes
 
 
 def test_a_date_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:
-    (notes / "2026-01-01 a.md").write_text("Plain words.\n")
-    (notes / "2026-01-01 b.md").write_text("---\ndate: 2026-01-01\n---\nOther words.\n")
+    (notes / "2026-01-01 a.md").write_text("Plain words.\n", "utf-8")
+    (notes / "2026-01-01 b.md").write_text("---\ndate: 2026-01-01\n---\nOther words.\n", "utf-8")
     index(library, "s", notes)
     (notes / "2026-01-01 a.md").rename(notes / "2026-02-02 a.md")
     (notes / "2026-01-01 b.md").rename(notes / "2026-02-02 b.md")
@@ -97,7 +97,7 @@ def test_a_date_from_the_file_name_follows_a_rename(library: Library, notes: Pat
 
 
 def test_a_date_from_the_file_time_follows_it(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("Plain words.\n")
+    (notes / "a.md").write_text("Plain words.\n", "utf-8")
     index(library, "s", notes)
     os.utime(notes / "a.md", (1_000_000_000, 1_000_000_000))
 
@@ -108,9 +108,9 @@ def test_a_date_from_the_file_time_follows_it(library: Library, notes: Path) -> 
 def test_relative_links_of_a_moved_note_start_at_its_new_folder(library: Library, notes: Path) -> None:
     for folder in ("a", "b/c", "a/data", "b/data"):
         (notes / folder).mkdir(parents=True, exist_ok=True)
-    (notes / "a" / "data" / "table.md").write_text("Table of a.\n")
-    (notes / "b" / "data" / "table.md").write_text("Table of b.\n")
-    (notes / "a" / "here.md").write_text("See [the table](./data/table.md).\n")
+    (notes / "a" / "data" / "table.md").write_text("Table of a.\n", "utf-8")
+    (notes / "b" / "data" / "table.md").write_text("Table of b.\n", "utf-8")
+    (notes / "a" / "here.md").write_text("See [the table](./data/table.md).\n", "utf-8")
     index(library, "s", notes)
     assert links(library, "s") == {("a/here.md", "./data/table.md"): "a/data/table.md"}
     (notes / "a" / "here.md").rename(notes / "b" / "here.md")
@@ -124,7 +124,7 @@ def test_relative_links_of_a_moved_note_start_at_its_new_folder(library: Library
 def test_a_file_that_changes_its_type_with_its_name_is_read_as_the_new_type(
     library: Library, notes: Path, old: str, new: str
 ) -> None:
-    (notes / old).write_text("# A heading\n\nWords and a [[link]] #tag.\n")
+    (notes / old).write_text("# A heading\n\nWords and a [[link]] #tag.\n", "utf-8")
     index(library, "s", notes)
     (notes / old).rename(notes / new)
 
@@ -138,10 +138,12 @@ def test_a_file_that_changes_its_type_with_its_name_is_read_as_the_new_type(
 def test_a_move_with_an_edit_is_a_new_file_that_embeds_only_what_is_new(
     library: Library, notes: Path
 ) -> None:
-    (notes / "old.md").write_text(long_note(120))
+    (notes / "old.md").write_text(long_note(120), "utf-8")
     index(library, "s", notes)
     (notes / "old.md").unlink()
-    (notes / "new.md").write_text(long_note(120).replace("of subject60 and", "of another matter and"))
+    (notes / "new.md").write_text(
+        long_note(120).replace("of subject60 and", "of another matter and"), "utf-8"
+    )
 
     job = index(library, "s")
 
@@ -151,7 +153,7 @@ def test_a_move_with_an_edit_is_a_new_file_that_embeds_only_what_is_new(
 
 def test_one_of_two_equal_files_that_moves_leaves_the_other_alone(library: Library, notes: Path) -> None:
     for name in ("a.md", "b.md"):
-        (notes / name).write_text("The same words.\n")
+        (notes / name).write_text("The same words.\n", "utf-8")
     index(library, "s", notes)
     before = {name: keys(library, "s", name) for name in ("a.md", "b.md")}
     (notes / "a.md").rename(notes / "c.md")
@@ -167,8 +169,8 @@ def test_a_file_that_moves_to_another_source_embeds_nothing(
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    (notes / "kept.md").write_text("Something that stays.\n")
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "kept.md").write_text("Something that stays.\n", "utf-8")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     library.add_source(OWNER, "s", other, ("**/*",))
     (notes / "a.md").rename(other / "a.md")
@@ -181,7 +183,7 @@ def test_a_file_that_moves_to_another_source_embeds_nothing(
 
 def test_words_still_waiting_for_a_vector_wait_on_after_a_move(library: Library, notes: Path) -> None:
     library.create_store(OWNER, "s", "minilm")  # which is not installed in this home
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     (notes / "a.md").rename(notes / "b.md")
 

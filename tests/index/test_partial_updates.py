@@ -68,7 +68,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_a_path_outside_the_folders_is_refused(library: Library, shelf: Path, path: str) -> None:
-    (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n")
+    (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n", "utf-8")
     with pytest.raises(InvalidInput):
         library.jobs.request_path(OWNER, "s", path.replace("{notes}", str(shelf)))
     assert not library.jobs.requested(OWNER, "s")
@@ -81,7 +81,7 @@ def test_a_path_outside_the_folders_is_refused(library: Library, shelf: Path, pa
 @pytest.mark.posix
 @pytest.mark.skipif(os.name == "nt", reason="links need a permission there")
 def test_a_link_that_leads_outside_is_refused(library: Library, shelf: Path) -> None:
-    (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n")
+    (shelf.parent / "secret.md").write_text("# Secret\n\nNot a note.\n", "utf-8")
     (shelf / "link.md").symlink_to(shelf.parent / "secret.md")
     with pytest.raises(InvalidInput, match="not read"):
         library.jobs.request_path(OWNER, "s", str(shelf / "link.md"))
@@ -134,7 +134,7 @@ def test_passages_are_taken_out_until_their_file_changes(library: Library, shelf
     index(library, "s")
     assert set(passages(library)) == set(keys) - {"Black"}, "a run that finds nothing changed"
     assert "by hand" in " ".join(library.documents.get(OWNER, "s", "tea.md").warnings)
-    with (shelf / "tea.md").open("a") as file:
+    with (shelf / "tea.md").open("a", encoding="utf-8") as file:
         file.write("\nOne more line.\n")
     index(library, "s")
     assert set(passages(library)) == set(keys)

@@ -169,11 +169,11 @@ def test_the_target_may_be_a_folder_or_a_file(sea: Library, tmp_path: Path) -> N
 
 
 def test_an_existing_file_is_replaced_only_when_that_was_asked_for(sea: Library, exported: Path) -> None:
-    exported.write_text("mine")
+    exported.write_text("mine", "utf-8")
     with pytest.raises(InvalidInput, match="exists already") as refused:
         sea.stores.export(OWNER, "sea", exported)
     assert "--force" in refused.value.suggestion
-    assert exported.read_text() == "mine"
+    assert exported.read_text("utf-8") == "mine"
     sea.stores.export(OWNER, "sea", exported, force=True)
     assert portable_file.manifest(exported)["store"]["name"] == "sea"
 
@@ -182,11 +182,11 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(sea: Library, tmp_path: P
     target = tmp_path / "sea.commonplace"
 
     def appear(_: Transfer) -> None:
-        target.write_text("mine")
+        target.write_text("mine", "utf-8")
 
     with pytest.raises(InvalidInput, match="exists already"):
         sea.stores.export(OWNER, "sea", target, appear)
-    assert target.read_text() == "mine"
+    assert target.read_text("utf-8") == "mine"
     assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]
 
 

@@ -40,7 +40,7 @@ def test_the_owner_is_told_which_notes_and_why(shelf: Library, notes: Path) -> N
     assert "(it has the key 'private' more than once)" in found.unsure["twice.md"]
     assert found.unsure["twice.md"] in shelf.documents.get(OWNER, "notes", "twice.md").warnings
 
-    (notes / "twice.md").write_text("---\nprivate: true\n---\nThe harbour.\n")
+    (notes / "twice.md").write_text("---\nprivate: true\n---\nThe harbour.\n", "utf-8")
     index(shelf, "notes")
     assert list(shelf.privacy.report(OWNER, "notes").unsure) == ["hugo.txt"]
 

@@ -114,7 +114,7 @@ def test_why_a_document_is_private_is_told(shelf: Library) -> None:
 
 def test_a_rule_holds_for_what_comes_and_moves_later(shelf: Library, notes: Path) -> None:
     shelf.privacy.set(OWNER, "notes", ["journal/**"])
-    (notes / "journal" / "friday.md").write_text("# Friday\n\nThe secret plan.\n")
+    (notes / "journal" / "friday.md").write_text("# Friday\n\nThe secret plan.\n", "utf-8")
     (notes / "tea.md").rename(notes / "journal" / "tea.md")
     (notes / "journal" / "monday.md").rename(notes / "monday.md")
     index(shelf, "notes")
@@ -126,7 +126,7 @@ def test_a_note_is_private_by_its_word_or_by_a_rule(shelf: Library, notes: Path)
     shelf.privacy.set(OWNER, "notes", [])
     assert "own.md" not in seen(shelf)
     shelf.privacy.set(OWNER, "notes", ["own.md"])
-    (notes / "own.md").write_text("# Own\n\nNo word of mine any more.\n")
+    (notes / "own.md").write_text("# Own\n\nNo word of mine any more.\n", "utf-8")
     index(shelf, "notes")
     assert "own.md" not in seen(shelf)
     shelf.privacy.set(OWNER, "notes", [])

@@ -41,7 +41,7 @@ def kinds(library: Library) -> list[tuple[str, int, tuple[str, ...]]]:
 
 
 def test_a_file_with_waiting_pictures_is_listed_until_it_is_read(library: Library, notes: Path) -> None:
-    (notes / "scan.md").write_text("A note with a picture.\n")
+    (notes / "scan.md").write_text("A note with a picture.\n", "utf-8")
     index(library, "s", notes)
     with library._shared.stores.open(OWNER, "s").store.write() as db:
         db.execute("UPDATE documents SET pictures_left = 1, reason = 'The server is away.'")
@@ -52,7 +52,7 @@ def test_a_file_with_waiting_pictures_is_listed_until_it_is_read(library: Librar
 
 
 def test_pictures_that_wait_are_no_documents_to_be_cut_again(library: Library, notes: Path) -> None:
-    (notes / "scan.md").write_text("A note with a picture.\n")
+    (notes / "scan.md").write_text("A note with a picture.\n", "utf-8")
     index(library, "s", notes)
     store = store_of(library, "s")
     with store.write() as db:
@@ -71,7 +71,7 @@ def test_problems_are_sorted_by_severity_and_frequency(library: Library, notes: 
         (notes / name).write_bytes(BINARY)
     (notes / "pic.md").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
     (notes / "broken.md").write_bytes(BROKEN)
-    (notes / "good.md").write_text("The zebra sleeps.\n")
+    (notes / "good.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
 
     failed, binary, picture = library.jobs.problems(OWNER, "s")
@@ -115,11 +115,11 @@ def test_a_reason_does_not_name_its_file(message: str, path: str, reason: str) -
 def test_trying_again_reads_the_files_of_the_problem_and_no_others(library: Library, notes: Path) -> None:
     for name in ("a.md", "b.md"):
         (notes / name).write_bytes(BROKEN)
-    (notes / "good.md").write_text("The zebra sleeps.\n")
+    (notes / "good.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     [problem] = library.jobs.problems(OWNER, "s")
-    (notes / "a.md").write_text("It can be read.\n")
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "a.md").write_text("It can be read.\n", "utf-8")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
 
     library.jobs.retry(OWNER, "s", problem)
     job = library.jobs.run(OWNER, "s")
@@ -135,10 +135,10 @@ def test_refused_texts_are_listed_and_can_be_tried_again(
 ) -> None:
     embedder = Picky()
     monkeypatch.setattr("rag_core.models.registry.open_embedder", lambda name, model_dir: embedder)
-    (notes / "a.md").write_text("It holds poison.\n")
-    (notes / "b.md").write_text("It holds nothing bad.\n")
+    (notes / "a.md").write_text("It holds poison.\n", "utf-8")
+    (notes / "b.md").write_text("It holds nothing bad.\n", "utf-8")
     index(library, "s", notes)
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
 
     [problem] = library.jobs.problems(OWNER, "s")
     assert problem == Problem("refused", "The text was refused.", 1, ("a.md",))
@@ -157,7 +157,7 @@ def test_refused_texts_are_listed_and_can_be_tried_again(
 
 
 def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("It is a note.\n")
+    (notes / "a.md").write_text("It is a note.\n", "utf-8")
     index(library, "s", notes)
     [source] = library.stores.info(OWNER, "s").sources
     assert library.jobs.requests(OWNER, "s") == []

@@ -81,9 +81,9 @@ def test_base64_gives_no_extra_terms() -> None:
 
 @pytest.fixture
 def mixed(library: Library, notes: Path) -> Library:
-    (notes / "heron.md").write_text(f"# Heron\n\n{PROSE}\n")
-    (notes / "a.eml").write_text(f"Subject: Oak\n\n{LINES}")
-    (notes / "a.min.js").write_text(MINIFIED)
+    (notes / "heron.md").write_text(f"# Heron\n\n{PROSE}\n", "utf-8")
+    (notes / "a.eml").write_text(f"Subject: Oak\n\n{LINES}", "utf-8")
+    (notes / "a.min.js").write_text(MINIFIED, "utf-8")
     index(library, "s", notes)
     return library
 
@@ -109,7 +109,7 @@ def test_minified_code_and_base64_are_found_by_words_and_are_no_fit(
 
 
 def test_headings_are_shown_with_their_levels(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text(f"## Birds\n\n#### Herons\n\n{PROSE}\n")
+    (notes / "a.md").write_text(f"## Birds\n\n#### Herons\n\n{PROSE}\n", "utf-8")
     index(library, "s", notes)
     [hit] = library.search(OWNER, "weir", ["s"]).hits
     assert (hit.headings, hit.heading_path) == ("## Birds > #### Herons", ("Birds", "Herons"))

@@ -339,7 +339,7 @@ def test_what_waits_for_ocr_says_why_by_the_setting_of_now(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (notes / "gate.png").write_bytes(packed(picture(), "PNG"))
-    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n", "utf-8")
 
     def said(setting: str) -> tuple[str, str, list[str]]:
         with library_with(tmp_path, ocr=setting) as library:

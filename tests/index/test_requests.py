@@ -32,7 +32,7 @@ def store(library: Library, notes: Path) -> Store:
 def at_its_first_batch(library: Library, store: Store, notes: Path, count: int) -> tuple[Run, Gate]:
     """A run over ``count`` notes, and the gate that it waits at."""
     for n in range(count):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     gate = Gate()
     library.jobs.request(OWNER, "s")
     run = Run(store, gate)
@@ -46,7 +46,7 @@ def at_its_first_batch(library: Library, store: Store, notes: Path, count: int) 
 
 def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
     run, gate = at_its_first_batch(library, store, notes, 40)
-    (notes / "late.md").write_text("The zebra sleeps.\n")
+    (notes / "late.md").write_text("The zebra sleeps.\n", "utf-8")
     library.jobs.request(OWNER, "s")
     with pytest.raises(StoreBusy, match="is being indexed"):
         library.jobs.run(OWNER, "s")
@@ -65,9 +65,9 @@ def test_a_folder_that_is_looked_at_twice_in_a_run_has_its_files_counted_once(
     library: Library, store: Store, notes: Path
 ) -> None:
     for n in range(3):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     index(library, "s")
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
     asked: list[Job] = []
 
     def ask_again(job: Job) -> None:
@@ -88,7 +88,7 @@ def test_a_file_that_fails_and_is_read_again_in_a_run_counts_once(
     library: Library, store: Store, notes: Path, *, is_mended: bool
 ) -> None:
     (notes / "tea.pdf").write_bytes(b"%PDF-1.4 half written")
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
     asked: list[Job] = []
 
     def ask_again(job: Job) -> None:
@@ -111,7 +111,7 @@ def test_a_file_that_fails_and_is_read_again_in_a_run_counts_once(
 
 def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, notes: Path) -> None:
     for n in range(3):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     index(library, "s")
     library.jobs.request(OWNER, "s")
     library.jobs.request(OWNER, "s", force=True)
@@ -183,7 +183,7 @@ def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
 def test_a_run_of_a_deleted_store_leaves_the_new_one_alone(
     library: Library, store: Store, notes: Path
 ) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     library.jobs.request(OWNER, "s")
     other = Library.open(library.settings)
     other.stores.delete(OWNER, "s")
@@ -227,7 +227,7 @@ def test_cancel_stops_a_run_between_two_files(
 ) -> None:
     monkeypatch.setattr("rag_core.index.job_log._NOTE_EVERY_S", 0.0)
     for n in range(10):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     library.jobs.request(OWNER, "s")
 
     def cancel(job: Job) -> None:
@@ -246,7 +246,7 @@ def test_cancel_stops_a_run_between_two_files(
 
 def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, notes: Path) -> None:
     for n in range(10):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
+        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n", "utf-8")
     rag_core.index.requests.request(store, None)
     rag_core.index.index.run(store, lambda _: Hashing())
     with store.read() as db:
@@ -259,7 +259,7 @@ def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, not
 
 
 def test_cancel_without_a_run_or_a_request_does_nothing(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     library.jobs.cancel(OWNER, "s")
 
     assert not library.jobs.requested(OWNER, "s")
@@ -269,9 +269,9 @@ def test_cancel_without_a_run_or_a_request_does_nothing(library: Library, store:
 def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it(
     library: Library, store: Store, notes: Path, tmp_path: Path
 ) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "b.md").write_text("The walrus wakes.\n")
+    (tmp_path / "other" / "b.md").write_text("The walrus wakes.\n", "utf-8")
     other = library.add_source(OWNER, "s", tmp_path / "other", ["*.md"])
     first = library.stores.info(OWNER, "s").sources[0]
     library.jobs.request(OWNER, "s", [first.id])

@@ -27,7 +27,7 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
     library: Library, home: Path, notes: Path, tmp_path: Path
 ) -> None:
     for n in range(400):
-        (notes / f"{n}.md").write_text(long_note(30).replace("subject", f"subject{n}-"))
+        (notes / f"{n}.md").write_text(long_note(30).replace("subject", f"subject{n}-"), "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     library.jobs.request(OWNER, "s")

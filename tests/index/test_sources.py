@@ -18,7 +18,7 @@ def test_files_that_a_pattern_excludes_stay_out_and_are_deleted_later(library: L
     (notes / "drafts").mkdir()
     (notes / "old").mkdir()
     for path in ("a.md", "drafts/b.md", "old/c.md"):
-        (notes / path).write_text(f"# {path}\n\nText.\n")
+        (notes / path).write_text(f"# {path}\n\nText.\n", "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*.md",), ("old/**",))
     index(library, "s")
@@ -29,8 +29,8 @@ def test_files_that_a_pattern_excludes_stay_out_and_are_deleted_later(library: L
 
 
 def test_adding_a_folder_again_joins_its_globs(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    (notes / "b.txt").write_text("Words.\n")
+    (notes / "a.md").write_text("# A\n\nText.\n", "utf-8")
+    (notes / "b.txt").write_text("Words.\n", "utf-8")
     index(library, "s", notes, "**/*.md")
 
     job = index(library, "s", notes, "**/*.txt")
@@ -43,7 +43,7 @@ def test_a_second_folder_has_a_label_before_its_paths(library: Library, notes: P
     work, other = tmp_path / "work", tmp_path / "deep" / "work"
     for folder in (notes, work, other):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "a.md").write_text(f"# A\n\nText in {folder}.\n")
+        (folder / "a.md").write_text(f"# A\n\nText in {folder}.\n", "utf-8")
 
     for folder in (notes, work, other):
         index(library, "s", folder)
@@ -58,7 +58,7 @@ def test_a_folder_called_like_one_of_the_first_folder_goes_by_a_name_of_its_own(
 ) -> None:
     for folder in (notes / "work", tmp_path / "work"):
         folder.mkdir()
-        (folder / "a.md").write_text(f"# A\n\nText below {folder.parent.name}.\n")
+        (folder / "a.md").write_text(f"# A\n\nText below {folder.parent.name}.\n", "utf-8")
     index(library, "s", notes)
     if not is_there:
         (notes / "work").rename(tmp_path / "away")
@@ -76,8 +76,8 @@ def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, t
     library.create_store(OWNER, "s", "hashing")
     first = library.add_source(OWNER, "s", notes, ("**/*",))
     library.add_source(OWNER, "s", other, ("**/*",))
-    (notes / "a.md").write_text("# A\n\nText.\n")
-    (other / "b.md").write_text("# B\n\nText.\n")
+    (notes / "a.md").write_text("# A\n\nText.\n", "utf-8")
+    (other / "b.md").write_text("# B\n\nText.\n", "utf-8")
 
     library.jobs.request(OWNER, "s", [first.id])
     library.jobs.run(OWNER, "s")
@@ -87,13 +87,13 @@ def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, t
 
 def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, notes: Path) -> None:
     for name in ("kept", "edited", "moved", "deleted"):
-        (notes / f"{name}.md").write_text(f"# {name}\n\nText of {name}.\n")
+        (notes / f"{name}.md").write_text(f"# {name}\n\nText of {name}.\n", "utf-8")
     index(library, "s", notes)
     before, generation = contents(library, "s"), library.stores.generations(OWNER)
-    (notes / "edited.md").write_text("# edited\n\nOther text.\n")
+    (notes / "edited.md").write_text("# edited\n\nOther text.\n", "utf-8")
     (notes / "moved.md").rename(notes / "elsewhere.md")
     (notes / "deleted.md").unlink()
-    (notes / "new.md").write_text("# new\n\nText of new.\n")
+    (notes / "new.md").write_text("# new\n\nText of new.\n", "utf-8")
     [source] = library.stores.info(OWNER, "s").sources
 
     plan = library.sources.plan(OWNER, "s", source)
@@ -107,7 +107,7 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(library: Library, note
 
 
 def test_indexing_writes_nothing_into_the_folder(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# A\n\nText.\n")
+    (notes / "a.md").write_text("# A\n\nText.\n", "utf-8")
     before = (notes.stat().st_mtime_ns, sorted(notes.rglob("*")), (notes / "a.md").stat().st_mtime_ns)
     time.sleep(0.01)
 

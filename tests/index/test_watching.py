@@ -23,7 +23,7 @@ def folder(library: Library, notes: Path) -> Path:
     """The folder of store ``s``."""
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
-    (notes / "there.md").write_text("It was there before.\n")
+    (notes / "there.md").write_text("It was there before.\n", "utf-8")
     return notes
 
 
@@ -51,9 +51,9 @@ def watched(library: Library, folder: Path) -> Iterator[Path]:
 
 def test_what_is_saved_edited_renamed_and_deleted_is_followed(library: Library, watched: Path) -> None:
     note = watched / "new.md"
-    note.write_text("About a quokka.\n")
+    note.write_text("About a quokka.\n", "utf-8")
     until(lambda: found(library, "quokka") == ["new.md"])
-    note.write_text("About a numbat.\n")
+    note.write_text("About a numbat.\n", "utf-8")
     until(lambda: found(library, "numbat") == ["new.md"] and not found(library, "quokka"))
     note.rename(watched / "other.md")
     until(lambda: found(library, "numbat") == ["other.md"])
@@ -63,7 +63,7 @@ def test_what_is_saved_edited_renamed_and_deleted_is_followed(library: Library, 
 
 def test_a_folder_is_followed_with_all_that_is_in_it(library: Library, watched: Path) -> None:
     (watched / "deep" / "deeper").mkdir(parents=True)
-    (watched / "deep" / "deeper" / "a.md").write_text("About a quokka.\n")
+    (watched / "deep" / "deeper" / "a.md").write_text("About a quokka.\n", "utf-8")
     until(lambda: found(library, "quokka") == ["deep/deeper/a.md"])
     (watched / "deep").rename(watched / "moved")
     until(lambda: found(library, "quokka") == ["moved/deeper/a.md"])
@@ -73,8 +73,8 @@ def test_what_no_pattern_takes_starts_no_job(library: Library, watched: Path) ->
     until(lambda: not background.working(library, "s"))
     jobs = len(library.jobs.all(OWNER, "s"))
     (watched / ".git").mkdir()
-    (watched / ".git" / "index").write_text("x")
-    (watched / "later.md").write_text("About a quokka.\n")
+    (watched / ".git" / "index").write_text("x", "utf-8")
+    (watched / "later.md").write_text("About a quokka.\n", "utf-8")
     until(lambda: found(library, "quokka") == ["later.md"] and not background.working(library, "s"))
     assert len(library.jobs.all(OWNER, "s")) == jobs + 1
 
@@ -84,7 +84,7 @@ def test_a_folder_that_vanishes_is_no_deletion_and_is_followed_again(library: Li
     watched.rename(away)
     until(lambda: not watched.exists())
     assert paths(library) == ["there.md"]
-    (away / "meanwhile.md").write_text("About a quokka.\n")
+    (away / "meanwhile.md").write_text("About a quokka.\n", "utf-8")
     away.rename(watched)
     until(lambda: found(library, "quokka") == ["meanwhile.md"])
     assert "there.md" in paths(library)
@@ -93,7 +93,7 @@ def test_a_folder_that_vanishes_is_no_deletion_and_is_followed_again(library: Li
 def test_a_folder_that_is_added_paused_or_resumed_is_minded(library: Library, watched: Path) -> None:
     more = watched.with_name("more")
     more.mkdir()
-    (more / "a.md").write_text("About a quokka.\n")
+    (more / "a.md").write_text("About a quokka.\n", "utf-8")
     source = library.add_source(OWNER, "s", more, ("**/*",))
     until(lambda: found(library, "quokka") == ["more/a.md"])
     library.sources.pause(OWNER, "s", source.id)
@@ -110,7 +110,7 @@ def test_without_reports_of_the_system_folders_are_compared(
     monkeypatch.setattr(watching, "LOOK_S", 0.1)
     monkeypatch.setattr(watching, "RESCAN_UNWATCHED_S", 0.0)
     with watching_of(library):
-        (folder / "new.md").write_text("About a quokka.\n")
+        (folder / "new.md").write_text("About a quokka.\n", "utf-8")
         until(lambda: found(library, "quokka") == ["new.md"])
 
 
@@ -121,7 +121,7 @@ def test_the_app_keeps_its_stores_up_to_date(
     settings = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_SCAN_ON_START": "true"}
     with start(tmp_path / "app", **settings, COMMONPLACE_WATCH="true"):
         until(lambda: found(library, "before") == ["there.md"])
-        (folder / "new.md").write_text("About a quokka.\n")
+        (folder / "new.md").write_text("About a quokka.\n", "utf-8")
         until(lambda: found(library, "quokka") == ["new.md"])
 
 

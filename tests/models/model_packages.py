@@ -26,7 +26,7 @@ MAX_TOKENS = 128
 def model_folder(folder: Path, weights: bytes = b"weights") -> Path:
     """A folder that looks like one with a model."""
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text("{}")
+    (folder / "config.json").write_text("{}", "utf-8")
     (folder / "model.safetensors").write_bytes(weights)
     return folder
 

@@ -74,7 +74,7 @@ def embedding_model(folder: Path, pooling: str = "mean_tokens", shift: float = 0
     for name, value in settings.items():
         path = folder / f"{name}.json"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(value))
+        path.write_text(json.dumps(value), "utf-8")
     return folder
 
 
@@ -101,6 +101,7 @@ def reranking_model(folder: Path) -> Path:
     write_graph(folder / "model.onnx", nodes, "logits", [1, 1], "token_type_ids")
     write_tokenizer(folder / "tokenizer.json")
     (folder / "config.json").write_text(
-        json.dumps({"architectures": ["BertForSequenceClassification"], "max_position_embeddings": 64})
+        json.dumps({"architectures": ["BertForSequenceClassification"], "max_position_embeddings": 64}),
+        "utf-8",
     )
     return folder

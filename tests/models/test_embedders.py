@@ -116,7 +116,7 @@ def test_hashing_is_the_same_in_another_process() -> None:
     )
     environment = {**os.environ, "PYTHONHASHSEED": "123"}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], env=environment, capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout.strip() == Hashing().embed_query("one two").tobytes().hex()
 
@@ -198,7 +198,7 @@ def test_install_from_a_folder_and_again(tmp_path: Path, originals: Path, minilm
     }
     assert {path.name for path in models.iterdir()} <= {MINILM.model, ".install.lock"}
     assert lines[-1] == "Installed all-MiniLM-L6-v2 (int8)."
-    assert "Apache License" in (folder / "NOTICE").read_text()
+    assert "Apache License" in (folder / "NOTICE").read_text("utf-8")
     assert opened(models).identity == minilm.identity
 
     before, said = (folder / GRAPH_FILE).stat(), len(lines)
@@ -286,8 +286,8 @@ def test_fp32_is_kept_where_int8_is_inexact(
     kept = opened(tmp_path)
     assert kept.identity != minilm.identity
     assert np.allclose(kept.embed_query("hello world"), fp32.embed("hello world"), atol=1e-7)
-    assert json.loads((folder / MANIFEST_FILE).read_text())["kind"] == "fp32"
-    assert "quantised" not in (folder / "NOTICE").read_text()
+    assert json.loads((folder / MANIFEST_FILE).read_text("utf-8"))["kind"] == "fp32"
+    assert "quantised" not in (folder / "NOTICE").read_text("utf-8")
     assert kept.embed_query("hello world").shape == (384,)
 
 

@@ -53,7 +53,7 @@ def test_a_model_is_fetched_pinned_and_used_by_its_name(tmp_path: Path, hub: Hub
     done = install(tmp_path, hub.url)
     assert done.returncode == 0, done.stderr
     assert f"onnx:{REPO}" in done.stdout
-    manifest = json.loads((models(tmp_path) / REPO / "manifest.json").read_text())
+    manifest = json.loads((models(tmp_path) / REPO / "manifest.json").read_text("utf-8"))
     assert manifest["revision"] == REVISION
     folder = models(tmp_path) / REPO
     there = {str(path.relative_to(folder)) for path in folder.rglob("*.*")}
@@ -85,7 +85,7 @@ def test_a_reranker_is_offered_as_one_and_embeds_nothing(tmp_path: Path) -> None
 def test_an_installed_file_that_changed_is_refused_and_fetched_again(tmp_path: Path, hub: Hub) -> None:
     install(tmp_path, hub.url)
     pooling = models(tmp_path) / REPO / "1_Pooling" / "config.json"
-    pooling.write_text('{"pooling_mode_cls_token": true}')
+    pooling.write_text('{"pooling_mode_cls_token": true}', "utf-8")
     with pytest.raises(ModelMissing, match="is damaged"):
         open_embedder(f"onnx:{REPO}", EmbedderOptions(model_dir=models(tmp_path)))
     assert install(tmp_path, hub.url).returncode == 0

@@ -151,6 +151,6 @@ def need(models: Path, *names: str) -> Need:
 def test_the_check_offers_installed_models_and_names_a_missing_folder(tmp_path: Path) -> None:
     assert check_onnx(need(tmp_path)).state == "not set up"
     folder = embedding_model(tmp_path / "org" / "name")
-    (folder / "manifest.json").write_text(json.dumps({"files": {}}))
+    (folder / "manifest.json").write_text(json.dumps({"files": {}}), "utf-8")
     assert check_onnx(need(tmp_path, "org/name")).embedders == ("onnx:org/name",)
     assert "/gone" in check_onnx(need(tmp_path, "/gone")).sentence

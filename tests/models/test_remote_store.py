@@ -52,7 +52,7 @@ def library(make: Make, ollama: OllamaServer) -> Library:
 
 def write(notes: Path, count: int = 3, text: str = "It tells of subject{}.\n") -> None:
     for number in range(count):
-        (notes / f"{number:02}.md").write_text(text.format(number))
+        (notes / f"{number:02}.md").write_text(text.format(number), "utf-8")
 
 
 def embeds(ollama: OllamaServer) -> int:
@@ -196,7 +196,7 @@ def test_another_model_of_the_same_name_is_noticed_by_its_vectors(
     other = make(embedding_base_url=openai.url)
     [notice] = other.search(OWNER, "subject1", ["o"]).notices
     assert "another model that was called 'nomic-embed-text'" in notice.message
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
     assert index(other, "o").texts_embedded == 0
 
 
@@ -215,8 +215,8 @@ def afar(ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def private(notes: Path) -> None:
     write(notes)
-    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe sesame is under the stone.\n")
-    (notes / "shared.md").write_text("---\nprivate: true\n---\nIt tells of subject1.\n")
+    (notes / "diary.md").write_text("---\nprivate: true\n---\nThe sesame is under the stone.\n", "utf-8")
+    (notes / "shared.md").write_text("---\nprivate: true\n---\nIt tells of subject1.\n", "utf-8")
 
 
 def test_private_documents_are_not_sent_to_another_machine(
@@ -238,7 +238,7 @@ def test_private_documents_are_not_sent_to_another_machine(
     assert library.search(OWNER, "sesame", ["s"]).pending == 0
     assert library.stores.info(Viewer("friend", stores=frozenset({"s"})), "s").withheld == 0
 
-    (notes / "diary.md").write_text("The sesame is under the stone.\n")
+    (notes / "diary.md").write_text("The sesame is under the stone.\n", "utf-8")
     assert index(library, "s").texts_embedded == 1
     assert library.jobs.problems(OWNER, "s") == []
 

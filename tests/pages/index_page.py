@@ -21,10 +21,10 @@ def four_files(tmp_path: Path) -> Path:
     """A folder with three notes, one of them below, and a script."""
     folder = tmp_path / "notes"
     (folder / "deep").mkdir(parents=True)
-    (folder / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n")
-    (folder / "bread.md").write_text("# Bread\n\nKnead the dough for ten minutes.\n")
-    (folder / "deep" / "ink.md").write_text("# Ink\n\nIron gall ink darkens as it dries.\n")
-    (folder / "run.py").write_text("print('hello')\n")
+    (folder / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n", "utf-8")
+    (folder / "bread.md").write_text("# Bread\n\nKnead the dough for ten minutes.\n", "utf-8")
+    (folder / "deep" / "ink.md").write_text("# Ink\n\nIron gall ink darkens as it dries.\n", "utf-8")
+    (folder / "run.py").write_text("print('hello')\n", "utf-8")
     return folder
 
 

@@ -81,7 +81,7 @@ def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
 
 def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> None:
     (notes / "port" / "harbour.md").write_text(
-        f"# Harbour {HOSTILE}\n\nThe harbour opens at six. {HOSTILE}\n"
+        f"# Harbour {HOSTILE}\n\nThe harbour opens at six. {HOSTILE}\n", "utf-8"
     )
     own = library()
     own.jobs.request(OWNER, "port")

@@ -91,7 +91,7 @@ def mail(notes: Path) -> None:
     """A mailbox of three messages."""
     days = (("roof", 2), ("boat", 5), ("lunch", 9))
     written = [message(f"The {name}", f"About the {name}.", day, f"{name}@x.org") for name, day in days]
-    (notes / "all.mbox").write_text(mailbox(*written))
+    (notes / "all.mbox").write_text(mailbox(*written), "utf-8")
     index(library(), "notes", notes)
 
 
@@ -265,7 +265,7 @@ def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(sh
 
 def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
     assert "Changed:" not in said(open_page(store="notes", path="tea.md"))
-    (shelf / "tea.md").write_text("Cold tea.\n")
+    (shelf / "tea.md").write_text("Cold tea.\n", "utf-8")
     page = open_page(store="notes", path="tea.md")
     assert "Changed: the file was changed after it was read." in said(page)
     assert "Leaves are dried" in article(page), "as it was read"
@@ -305,7 +305,7 @@ def test_a_guest_reads_without_actions_places_and_private_titles(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.frame.access.viewer", lambda: GUEST)
-    (shelf / "tea.md").write_text(TEA + "\nChanged since.\n")
+    (shelf / "tea.md").write_text(TEA + "\nChanged since.\n", "utf-8")
     page = open_page(store="notes", path="tea.md", search="q=dried")
     assert "Leaves are" in article(page)
     assert not page.button
@@ -320,7 +320,9 @@ def test_a_guest_reads_without_actions_places_and_private_titles(
 
 
 def test_hostile_text_is_shown_as_it_stands(shelf: Path) -> None:
-    (shelf / "more.md").write_text("[[odd `name` <b>]] [x](javascript:alert(1)) [y](data:text/html,z)\n")
+    (shelf / "more.md").write_text(
+        "[[odd `name` <b>]] [x](javascript:alert(1)) [y](data:text/html,z)\n", "utf-8"
+    )
     index(library(), "notes")
     page, more = (open_page(store="notes", path=path) for path in ("odd `name` <b>.md", "more.md"))
     assert HOSTILE in said(page)

@@ -47,7 +47,7 @@ def choose(page: AppTest, path: str) -> AppTest:
 
 @pytest.mark.posix
 def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
-    (shelf / "coffee.md").write_text("# Coffee\n\nCold now.\n")
+    (shelf / "coffee.md").write_text("# Coffee\n\nCold now.\n", "utf-8")
     page = open_page(store="notes")
     rows = table(page).set_index("Name")
     assert paths(page) == sorted([*NOTES, "bad.md"])
@@ -124,7 +124,7 @@ def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> N
 @pytest.mark.posix
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
     page = open_page(store="notes")
-    (shelf / "new.md").write_text("New.\n")
+    (shelf / "new.md").write_text("New.\n", "utf-8")
     index(library(), "notes")
     assert "new.md" in paths(drawn(page.run()))
 
@@ -132,7 +132,7 @@ def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
 @pytest.mark.posix
 def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "plan.md").write_text("The plan.\n")
+    (tmp_path / "work" / "plan.md").write_text("The plan.\n", "utf-8")
     index(library(), "work", tmp_path / "work")
     page = open_page()
     assert "tea.md" in paths(page)
@@ -203,7 +203,7 @@ def test_a_guest_sees_granted_documents_without_states_actions_and_places(
 
 
 def test_words_are_found_whatever_their_case_and_normal_form(notes: Path) -> None:
-    (notes / "Café.md").write_text("One.\n")
+    (notes / "Café.md").write_text("One.\n", "utf-8")
     index(library(), "notes", notes)
     rows = listing(OWNER, "notes").rows
     assert len(chosen_rows(rows, FileFilters(q="cafe\u0301"))) == 1

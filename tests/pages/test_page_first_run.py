@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("owner")
 
 
 def test_one_button_leads_from_a_folder_to_the_search(notes: Path) -> None:
-    (notes / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n")
+    (notes / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n", "utf-8")
     app = visiting.open_page("search")
     assert app.title[0].value == "Which folder do you want to search?"
     drawn(app.text_input(key=FOLDER).set_value(str(notes)).run())

@@ -26,7 +26,7 @@ def garden(notes: Path) -> Path:
     """The first folder of the store ``mine``: three notes and a text."""
     for name in ("rose.md", "bee.md", "deep/ink.md", "todo.txt"):
         (notes / name).parent.mkdir(exist_ok=True)
-        (notes / name).write_text(f"It tells of the {name}.\n")
+        (notes / name).write_text(f"It tells of the {name}.\n", "utf-8")
     index(library(), STORE, notes)
     return notes
 
@@ -36,7 +36,7 @@ def code(garden: Path, tmp_path: Path) -> Path:
     """The second folder, with one script."""
     folder = tmp_path / "code"
     folder.mkdir()
-    (folder / "run.py").write_text("print('hello')\n")
+    (folder / "run.py").write_text("print('hello')\n", "utf-8")
     index(library(), STORE, folder)
     return folder
 
@@ -94,7 +94,7 @@ def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path)
 
 
 def test_a_paused_folder_is_marked_and_left_out_until_it_is_resumed(garden: Path, code: Path) -> None:
-    (garden / "new.md").write_text("It is new.\n")
+    (garden / "new.md").write_text("It is new.\n", "utf-8")
     app = drawn(page().toggle(key=f"source_kept_{STORE}_1").set_value(False).run())
     done(press(app, "index_again"))
     assert "new.md" not in paths()

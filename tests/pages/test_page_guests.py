@@ -66,7 +66,7 @@ def change_nothing(_: Library) -> None:
 def change_on_disk(library: Library) -> None:
     """A file is changed and one is gone since."""
     folder = Path(library.sources.all(OWNER, "notes")[0].source.root)
-    (folder / "tea.md").write_text("# Tea\n\nGreen tea, changed.\n")
+    (folder / "tea.md").write_text("# Tea\n\nGreen tea, changed.\n", "utf-8")
     (folder / "pot.md").unlink()
 
 

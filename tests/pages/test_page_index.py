@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("owner")
 def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path) -> None:
     for place in ("one", "two"):
         (tmp_path / place / "My notes, 2026").mkdir(parents=True)
-        (tmp_path / place / "My notes, 2026" / "a.md").write_text("Words.\n")
+        (tmp_path / place / "My notes, 2026" / "a.md").write_text("Words.\n", "utf-8")
     app = press(with_folder(tmp_path / "one" / "My notes, 2026"), "index_now")
     assert library().stores.names(OWNER) == ["My-notes-2026"]
     assert app.query_params["store"] == "My-notes-2026"
@@ -103,7 +103,7 @@ def test_the_picker_never_leaves_the_roots(hashing_store: str, four_files: Path)
 def test_a_folder_whose_name_is_no_text_can_be_picked(hashing_store: str, four_files: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(four_files) + b"/\xff odd\nname"))
     odd.mkdir()
-    (odd / "a.md").write_text("# A\n")
+    (odd / "a.md").write_text("# A\n", "utf-8")
     app = page()
     app.session_state[PICKER] = odd
     drawn(app.run())
@@ -117,7 +117,7 @@ def test_a_folder_whose_name_is_no_text_can_be_picked(hashing_store: str, four_f
 def test_hostile_names_are_never_markdown(hashing_store: str, tmp_path: Path) -> None:
     folder = tmp_path / "![i](evil.example) *"
     folder.mkdir()
-    (folder / HOSTILE).write_text("# A\n\nA note.\n")
+    (folder / HOSTILE).write_text("# A\n\nA note.\n", "utf-8")
     app = page()
     app.session_state[PICKER] = tmp_path
     drawn(app.run())

@@ -53,7 +53,7 @@ def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four
     assert "4 added" in texts(page()), "in another session, too"
     assert app.text_input(key=FOLDER).value == ""
     assert str(four_files) in texts(app)
-    (four_files / "new.md").write_text("# New\n\nA new note.\n")
+    (four_files / "new.md").write_text("# New\n\nA new note.\n", "utf-8")
     until(press(app, "index_again"), lambda app: finished(app) and "1 added · 4 unchanged" in texts(app))
     assert library().stores.info(OWNER, hashing_store).file_count == 5
 
@@ -90,13 +90,13 @@ def done(app: AppTest) -> AppTest:
 def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(notes: Path) -> None:
     for name in ("a.md", "b.md"):
         (notes / name).write_bytes(BROKEN)
-    (notes / "good.md").write_text("It is good.\n")
+    (notes / "good.md").write_text("It is good.\n", "utf-8")
     index(library(), STORE, notes)
     app = page()
     assert "**2 files could not be read.** Each is marked as UTF-16-LE" in texts(app)
     assert "a.md\nb.md" in texts(app)
-    (notes / "a.md").write_text("It is mended.\n")
-    (notes / "new.md").write_text("It is new.\n")
+    (notes / "a.md").write_text("It is mended.\n", "utf-8")
+    (notes / "new.md").write_text("It is new.\n", "utf-8")
     done(press(app, "index_retry_0"))
     assert "**1 file could not be read.**" in texts(app)
     assert [document.path for document in library().documents.all(OWNER, STORE)] == [
@@ -107,7 +107,7 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
 
 
 def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(notes: Path) -> None:
-    (notes / "a.md").write_text("It is a note.\n")
+    (notes / "a.md").write_text("It is a note.\n", "utf-8")
     index(library(), STORE, notes)
     library().sources.pause(OWNER, STORE, 1)
     with lock.hold(library().settings.store_dir / f"{STORE}.db"):
@@ -119,7 +119,7 @@ def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(n
 
 
 def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
-    (notes / "a.md").write_text("It is a note.\n")
+    (notes / "a.md").write_text("It is a note.\n", "utf-8")
     library().create_store(OWNER, STORE, "hashing")
     library().add_source(OWNER, STORE, notes, ("**/*",))
     library().jobs.request(OWNER, STORE)

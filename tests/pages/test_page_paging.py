@@ -22,7 +22,7 @@ def herons(owner: None, notes: Path) -> None:
     """A store of 25 notes, which the owner looks at."""
     for number in range(COUNT):
         text = f"---\ndate: 2026-01-{number + 1:02}\n---\n# Heron {number}\n\nA heron waits {number} times.\n"
-        (notes / f"{number}.md").write_text(text)
+        (notes / f"{number}.md").write_text(text, "utf-8")
     index(library(), "birds", notes)
 
 

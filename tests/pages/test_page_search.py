@@ -372,7 +372,7 @@ def test_of_a_passage_with_only_the_title_the_text_behind_it_is_shown(indexing: 
 
 def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path: Path) -> None:
     assert {card["state"] for card in shown(open_page(q="coffee tea"))["cards"]} == {""}
-    (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")
+    (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n", "utf-8")
     (tmp_path / "notes" / "coffee.md").unlink()
     states = {card["title"]: card["state"] for card in shown(open_page(q="coffee tea"))["cards"]}
     assert states["Tea"] == "changed since it was read"

@@ -34,7 +34,7 @@ def test_a_switch_and_a_choice_are_written_into_config_yaml(home: Path) -> None:
     app = page()
     drawn(app.toggle(key="setting_watch").set_value(False).run())
     drawn(app.selectbox(key="setting_ocr").set_value("off").run())
-    assert (home / "config.yaml").read_text() == '# mine\nwatch: false\nocr: "off"\n'
+    assert (home / "config.yaml").read_text("utf-8") == '# mine\nwatch: false\nocr: "off"\n'
     press(app, "setting_watch_reset")
     assert config.load().watch
     assert not has_key(app, "setting_watch_reset")
@@ -66,7 +66,7 @@ def test_what_a_variable_decides_cannot_be_changed_here(monkeypatch: pytest.Monk
 def test_the_model_that_answers_is_chosen_on_the_ask_page(
     home: Path, notes: Path, ollama_chat: OllamaChat
 ) -> None:
-    (notes / "tea.md").write_text("Green tea steeps for two minutes.\n")
+    (notes / "tea.md").write_text("Green tea steeps for two minutes.\n", "utf-8")
     index(Library.open(), "notes", notes)
     configure(home, f"ollama_url: {ollama_chat.url}\n")
     app = page("ask")

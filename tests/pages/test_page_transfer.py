@@ -28,10 +28,10 @@ def test_an_export_can_be_downloaded_and_replaces_a_file_only_when_that_is_ticke
     app = page(store="garden")
     file = garden.settings.data_dir / "exports" / "garden.commonplace"
     file.parent.mkdir()
-    file.write_text("mine")
+    file.write_text("mine", "utf-8")
     settled(press(app, "store_export_start_garden"))
     assert f"'{file}' exists already." in texts(app)
-    assert file.read_text() == "mine"
+    assert file.read_text("utf-8") == "mine"
     app.checkbox(key="store_export_force_garden").set_value(True).run()
     settled(press(app, "store_export_start_garden"))
     assert f"Exported 3 passages of 3 files to {file}" in texts(app)

@@ -51,7 +51,7 @@ def test_a_file_that_is_not_found_names_the_rule_and_the_next_step(
 
 def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: Path) -> None:
     outside = vault.parent / "x.md"
-    outside.write_text("Nobody chose it.")
+    outside.write_text("Nobody chose it.", "utf-8")
     found = ask(library, outside)
     assert not found.findable
     assert last(found) == f"No folder of store 's' contains it. Its folders: {vault}."
@@ -117,8 +117,8 @@ def test_a_changed_file_is_found_as_it_was_and_a_missing_one_is_not(library: Lib
 def test_a_note_without_text_is_not_said_to_be_found_by_meaning(
     library: Library, vault: Path, text: str, said: str
 ) -> None:
-    (vault / "empty.md").write_text(text)
-    (vault / "titled.md").write_text("---\ntitle: A title alone\n---\n")
+    (vault / "empty.md").write_text(text, "utf-8")
+    (vault / "titled.md").write_text("---\ntitle: A title alone\n---\n", "utf-8")
     index(library, "s")
     assert last(ask(library, vault / "empty.md")) == said
     assert last(ask(library, vault / "titled.md")) == "1 passage can be found by meaning."
@@ -200,7 +200,7 @@ def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path
 
 @pytest.mark.posix
 def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("No folder.")
+    (tmp_path / "file").write_text("No folder.", "utf-8")
     (tmp_path / "file").chmod(0o700)
     elsewhere = Library.open(library.settings.model_copy(update={"data_dir": tmp_path / "file"}))
     assert elsewhere.upkeep.doctor(OWNER)[2].state == "no"
@@ -253,7 +253,7 @@ def test_a_file_is_known_by_its_name_alone_anywhere_below_the_folders(
     index(library, "s")
     library.files.exclude(OWNER, "s", "far/below/plan.md", "Too long.")
     library.jobs.run(OWNER, "s")
-    (vault / "far" / "below" / "late.md").write_text("# Late\n")
+    (vault / "far" / "below" / "late.md").write_text("# Late\n", "utf-8")
     for here in (None, vault, vault / "sub"):  # the command line asks from any folder
         found = ask(library, name, here=here)
         assert found.path == f"far/below/{name}"

@@ -49,7 +49,8 @@ def test_a_set_is_measured_and_compared_with_the_last_time(
     golden = tmp_path / "golden.yaml"
     golden.write_text(
         f"queries:\n- query: retry queue\n  store: notes\n  relevant: [queue.md]\n"
-        f"- query: green tea\n  relevant: [{key}]\n- query: walrus\n  relevant: [work/none.md]\n"
+        f"- query: green tea\n  relevant: [{key}]\n- query: walrus\n  relevant: [work/none.md]\n",
+        "utf-8",
     )
     first = shelf.evaluating.evaluate(OWNER, golden, mode="lexical")
     assert [each.rank for each in first.queries] == [1, 1, None]
@@ -105,7 +106,7 @@ def test_what_was_written_by_hand_stays(shelf: Library, text: str, name: str) ->
 )
 def test_what_is_no_golden_set_is_refused(shelf: Library, tmp_path: Path, text: str) -> None:
     golden = tmp_path / "golden.yaml"
-    golden.write_text(text)
+    golden.write_text(text, "utf-8")
     with pytest.raises(InvalidInput, match=r"golden\.yaml"):
         shelf.evaluating.evaluate(OWNER, golden)
 

@@ -24,7 +24,7 @@ GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
 def shelf(library: Library, notes: Path) -> Path:
     """Four notes in store ``s``."""
     for name in ("tea", "pot", "cup", "jug"):
-        (notes / f"{name}.md").write_text(f"# {name}\n\nThe {name} stands on the shelf.\n")
+        (notes / f"{name}.md").write_text(f"# {name}\n\nThe {name} stands on the shelf.\n", "utf-8")
     index(library, "s", notes)
     return notes
 
@@ -36,7 +36,7 @@ def states(library: Library, viewer: Viewer = OWNER) -> dict[str, str]:
 
 @pytest.mark.posix
 def test_every_hit_has_the_state_of_its_file(library: Library, shelf: Path) -> None:
-    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
+    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n", "utf-8")
     (shelf / "cup.md").unlink()
     (shelf / "jug.md").unlink()
     (shelf / "jug.md").symlink_to(shelf / "jug.md")  # nobody can say what it leads to
@@ -52,7 +52,7 @@ def test_every_hit_has_the_state_of_its_file(library: Library, shelf: Path) -> N
 
 
 def test_a_guest_is_told_nothing_of_the_disk(library: Library, shelf: Path) -> None:
-    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
+    (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n", "utf-8")
     assert {*states(library, GUEST).values()} == {"indexed"}
 
 
@@ -66,7 +66,7 @@ def test_an_answer_that_was_kept_is_compared_anew(library: Library, shelf: Path)
 
 
 def test_the_command_line_says_it_below_the_passage(run: Run, library: Library, shelf: Path) -> None:
-    (shelf / "tea.md").write_text("# Tea\n\nAnother one.\n")
+    (shelf / "tea.md").write_text("# Tea\n\nAnother one.\n", "utf-8")
     said = run("query", "tea", "--store", "s", "--top-k", 1).out
     assert "The file may have changed since it was indexed." in said
     [hit] = run("query", "tea", "--store", "s", "--top-k", 1, "--json").json["results"]

@@ -68,7 +68,7 @@ def test_type_of_skipped_files_is_named_with_their_number_to_the_owner_alone(
     (tmp_path / "one.html").write_bytes(bytes(range(256)))
     (tmp_path / "two.HTML").write_bytes(bytes(range(256)))
     (tmp_path / "odd.md").write_bytes(bytes(range(256)))
-    (tmp_path / "a.txt").write_text("The lighthouse.\n")
+    (tmp_path / "a.txt").write_text("The lighthouse.\n", "utf-8")
     index(library, "shelf", tmp_path)
     try:
         none = "No document in store 'shelf' is of the type 'html'. There are: text."
@@ -172,7 +172,7 @@ def test_stores_without_their_model_are_named_in_one_sentence(library: Library, 
     for store in ("a", "b"):
         other.create_store(OWNER, store, "minilm")
     (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.md").write_text("Tide tables.")
+    (tmp_path / "notes" / "a.md").write_text("Tide tables.", "utf-8")
     for store in ("a", "b"):
         index(other, store, tmp_path / "notes")
     (notice,) = other.search(OWNER, "tide").notices

@@ -35,8 +35,8 @@ def shelf(library: Library, notes: Path) -> Library:
         (notes / name).parent.mkdir(exist_ok=True)
         (notes / name).write_bytes(PNG + name.encode())
     (notes.parent / "up.png").write_bytes(PNG)
-    (notes / "kitchen" / "fake.png").write_text("<svg onload=alert(1)>")
-    (notes / "kitchen" / "odd.svg").write_text("<svg/>")
+    (notes / "kitchen" / "fake.png").write_text("<svg onload=alert(1)>", "utf-8")
+    (notes / "kitchen" / "odd.svg").write_text("<svg/>", "utf-8")
     (notes / "out.png").symlink_to(notes.parent / "up.png")
     (notes / "link.png").symlink_to(notes / "secret" / "key.png")
     index(library, "notes", notes, "**/*.md", "**/*.png")
@@ -79,13 +79,13 @@ def test_a_picture_says_what_its_bytes_are_whatever_its_name() -> None:
 
 @pytest.mark.posix
 def test_a_text_is_whole_also_where_passages_repeat(shelf: Library, notes: Path) -> None:
-    whole = (notes / "kitchen" / "repeats.md").read_text()
+    whole = (notes / "kitchen" / "repeats.md").read_text("utf-8")
     assert shelf.originals.text(GUEST, "notes", "kitchen/repeats.md") == whole
 
 
 @pytest.mark.posix
 def test_a_file_that_has_changed_since_is_shown_as_it_was_indexed(shelf: Library, notes: Path) -> None:
-    (notes / "kitchen" / "tea.md").write_text("---\nprivate: true\n---\nThe spare key.\n")
+    (notes / "kitchen" / "tea.md").write_text("---\nprivate: true\n---\nThe spare key.\n", "utf-8")
     for viewer in (OWNER, GUEST):
         assert shelf.originals.text(viewer, "notes", "kitchen/tea.md").strip() == NOTE.strip()
     for path in ("kitchen/private.md", "gone.md"):

@@ -33,7 +33,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     (notes / "diary.pdf").write_bytes(pdf("My diary"))
     (notes / "talk.pptx").write_bytes(slides(packed(picture(), "PNG")))
     (notes / "noise.png").write_bytes(packed(NOISE, "PNG"))
-    (notes / "note.md").write_text("# A note\n\nWith words.\n")
+    (notes / "note.md").write_text("# A note\n\nWith words.\n", "utf-8")
     opened = Library.open(Settings(folder / "data", folder / "models", (), ocr="tesseract"))
     index(opened, "s", notes)
     opened.privacy.set(OWNER, "s", ["diary.pdf"])

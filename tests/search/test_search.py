@@ -350,16 +350,16 @@ def test_filters_leave_out_and_take_short_names(
     library: Library, notes: Path, query: str, paths: list[str]
 ) -> None:
     (notes / "sub").mkdir()
-    (notes / "draft.md").write_text("#draft tea leaves")
-    (notes / "sub" / "note.md").write_text("tea time")
-    (notes / "code.py").write_text("tea = 1\n")
+    (notes / "draft.md").write_text("#draft tea leaves", "utf-8")
+    (notes / "sub" / "note.md").write_text("tea time", "utf-8")
+    (notes / "code.py").write_text("tea = 1\n", "utf-8")
     index(library, "notes", notes)
     assert sorted(hit.document.path for hit in library.search(OWNER, query).hits) == paths
 
 
 def test_a_phrase_does_not_make_the_nearest_passages_slow_to_check(library: Library, notes: Path) -> None:
     for number in range(400):
-        (notes / f"{number}.md").write_text(f"alpha beta gamma {number}\n")
+        (notes / f"{number}.md").write_text(f"alpha beta gamma {number}\n", "utf-8")
     index(library, "notes", notes)
     query = parse('alpha "beta gamma"')
     with store_of(library, "notes").read() as db:

@@ -169,7 +169,7 @@ def test_private_passages_that_wait_are_not_counted_for_a_guest(own_library: Lib
 
 def test_document_that_becomes_private_disappears_for_a_guest(own_library: Library, notes: Path) -> None:
     (notes / "shared" / "open.md").write_text(
-        "---\nprivate: true\n---\n# Open\n\nThe harbour opens at six.\n"
+        "---\nprivate: true\n---\n# Open\n\nThe harbour opens at six.\n", "utf-8"
     )
     index(own_library, "shared")
     assert "open.md" not in paths(own_library, GUEST, "harbour opens")

@@ -438,7 +438,7 @@ def test_a_rare_word_in_a_long_note_is_no_near_miss(tmp_path: Path, model_dir: P
     said = "The harvest was early, the roads were dry and nobody complained about the weather. "
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.md").write_text(
-        f"# Diary\n\n{said * 9}We picked the smoky zanzibar clove.\n"
+        f"# Diary\n\n{said * 9}We picked the smoky zanzibar clove.\n", "utf-8"
     )
     library = Library.open(Settings(tmp_path / "data", model_dir, (tmp_path,)))
     library.create_store(OWNER, "notes", "minilm")

@@ -75,7 +75,7 @@ def change(rng: random.Random, folder: Path, number: int) -> None:
     while len(files) > FILES:
         files.pop().unlink()
     for file in files[:12]:
-        file.write_text(note(rng, rng.randrange(FILES)))
+        file.write_text(note(rng, rng.randrange(FILES)), "utf-8")
     for file in files[12:16]:
         file.unlink()
     for file in files[16:24]:
@@ -83,7 +83,7 @@ def change(rng: random.Random, folder: Path, number: int) -> None:
     for file in files[24:27]:
         (folder / f"copy {number} {file.name[-12:]}").write_bytes(file.read_bytes())
     for more in range(max(7, FILES - len(files))):
-        (folder / f"{number} {more}.md").write_text(note(rng, rng.randrange(FILES)))
+        (folder / f"{number} {more}.md").write_text(note(rng, rng.randrange(FILES)), "utf-8")
     renamed = folder / str(rng.randrange(5))
     renamed.rename(folder / "aside")
     (folder / "aside").rename(folder / f"was {renamed.name} {number}")
@@ -118,7 +118,7 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
     for number in range(5):
         (notes / str(number)).mkdir()
     for number in range(FILES):
-        (notes / str(number % 5) / f"{number}.md").write_text(note(rng, number))
+        (notes / str(number % 5) / f"{number}.md").write_text(note(rng, number), "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     path = library.settings.store_dir / "s.db"
@@ -162,7 +162,7 @@ def test_a_mailbox_whose_reading_is_killed_is_read_to_its_end(
     letters = [
         message(f"Letter {n}", f"It is about subject{n}.", 1 + n % 28, f"m{n}@x.org") for n in range(60)
     ]
-    box.write_text(mailbox(*letters))
+    box.write_text(mailbox(*letters), "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     path = library.settings.store_dir / "s.db"
@@ -172,7 +172,7 @@ def test_a_mailbox_whose_reading_is_killed_is_read_to_its_end(
     for number in killer.rounds(KILLS // 5):
         letters = rng.sample(letters, len(letters) - 8)
         letters += [message(f"New {number} {n}", f"It is about topic{number}x{n}.") for n in range(8)]
-        box.write_text(mailbox(*letters))
+        box.write_text(mailbox(*letters), "utf-8")
         library.jobs.request(OWNER, "s")
         library.close()
         killer.kill(run, path)
@@ -246,7 +246,7 @@ def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for number in range(FILES):
-        (notes / f"{number}.md").write_text(note(killer.random, number))
+        (notes / f"{number}.md").write_text(note(killer.random, number), "utf-8")
     index(library, "s", notes)
     library.close()
     path, old = library.settings.store_dir / "s.db", tmp_path / "old.db"
@@ -301,7 +301,7 @@ def test_exports_and_imports_that_are_killed_leave_a_whole_store_or_none(
     library: Library, notes: Path, tmp_path: Path, killer: Killer
 ) -> None:
     for number in range(FILES):
-        (notes / f"{number}.md").write_text(note(killer.random, number))
+        (notes / f"{number}.md").write_text(note(killer.random, number), "utf-8")
     index(library, "s", notes)
     expected = contents(library, "s")
     file = tmp_path / "away.commonplace"

@@ -32,7 +32,9 @@ DAMAGE = {
 def two(library: Library, notes: Path) -> Library:
     """The stores ``broken`` and ``sound``, of the same notes and closed."""
     for name in ("heron", "otter"):
-        (notes / f"{name}.md").write_text(f"---\ntags: [zoo]\n---\n# The {name}\n\nThe {name} sleeps.\n")
+        (notes / f"{name}.md").write_text(
+            f"---\ntags: [zoo]\n---\n# The {name}\n\nThe {name} sleeps.\n", "utf-8"
+        )
     for store in ("broken", "sound"):
         index(library, store, notes)
     library.close()

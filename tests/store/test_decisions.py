@@ -140,7 +140,7 @@ def write_version_1(file: Path, decided: decisions.Decisions) -> None:
     rows = {table: [list(row.values()) for row in decided[table]] for table in decided.keys() - {"meta"}}
     written = {**rows, "meta": [list(pair) for pair in decided["meta"].items()]}
     value = {"version": 1, "crc32": zlib.crc32(json.dumps(written).encode()), "decisions": written}
-    file.write_text(json.dumps(value))
+    file.write_text(json.dumps(value), "utf-8")
 
 
 def test_store_is_made_again_from_a_file_of_version_1(library: Library, expected: Expected) -> None:

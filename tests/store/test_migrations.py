@@ -36,7 +36,7 @@ def oldest(library: Library, notes: Path) -> Path:
     }  # fmt: skip
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     day = "2026-01-01T00:00:00Z"
-    (notes / "a.md").write_text(TEXT)
+    (notes / "a.md").write_text(TEXT, "utf-8")
     insert(db, "sources", id=1, root=bytes(notes), label="", include='["**/*"]', exclude="[]", created_at=day)
     stat = dict.fromkeys(("size", "mtime_ns", "ctime_ns", "inode", "scanned_ns"), 1)
     place = {"source_id": 1, "path": b"a.md", "display": "a.md", "folder": "", "file_hash": "none"}
@@ -89,7 +89,7 @@ def test_the_oldest_version_with_rows_opens_and_answers(library: Library, oldest
 def test_the_oldest_version_with_rows_can_be_brought_up_to_date(
     library: Library, oldest: Path, notes: Path
 ) -> None:
-    (notes / "a.md").write_text("The giraffe woke up.\n")
+    (notes / "a.md").write_text("The giraffe woke up.\n", "utf-8")
 
     assert outcomes(index(library, "old")) == {"a.md": "changed"}
 
@@ -101,7 +101,7 @@ def test_the_oldest_version_with_rows_can_be_brought_up_to_date(
 def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
     library: Library, notes: Path
 ) -> None:
-    (notes / "a.md").write_text(f"# A\n\n{TEXT}\n")
+    (notes / "a.md").write_text(f"# A\n\n{TEXT}\n", "utf-8")
     index(library, "s", notes)
     library.files.exclude(OWNER, "s", "a.md")
     library.files.include(OWNER, "s", "a.md")
@@ -188,7 +188,7 @@ def test_a_store_of_a_version_that_cannot_be_read_is_refused_and_left_alone(
 
 
 def test_decisions_are_copied_before_a_store_is_brought_up_to_date(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text(TEXT)
+    (notes / "a.md").write_text(TEXT, "utf-8")
     index(library, "old", notes)
     library.close()
     path = library.settings.store_dir / "old.db"

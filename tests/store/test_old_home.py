@@ -30,7 +30,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(Path(__file__).with_name("old_home.zip")) as packed:
         packed.extractall(folder)
     config = folder / "home" / "config.yaml"
-    config.write_text(config.read_text().replace(OLD_ROOT, str(folder)))
+    config.write_text(config.read_text("utf-8").replace(OLD_ROOT, str(folder)), "utf-8")
     for store in ("notes", "code"):
         with sqlite3.connect(folder / "home" / "data" / "stores" / f"{store}.db") as db:
             for number, root in db.execute("SELECT id, root FROM sources").fetchall():
@@ -56,7 +56,7 @@ def library(home: Path) -> Iterator[Library]:
 
 @pytest.fixture(scope="module")
 def expected(unpacked: Path) -> Any:
-    return json.loads((unpacked / "expected.json").read_text())
+    return json.loads((unpacked / "expected.json").read_text("utf-8"))
 
 
 def found(library: Library, viewer: Viewer, query: str, stores: list[str]) -> dict[tuple[str, int], float]:

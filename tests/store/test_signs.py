@@ -34,7 +34,7 @@ def zoo(notes: Path, count: int) -> None:
     for number in range(count):
         species = SPECIES[number % len(SPECIES)]
         (notes / f"{number}.md").write_text(
-            f"# {species} {number}\n\nThe {species} number {number} is seen.\n"
+            f"# {species} {number}\n\nThe {species} number {number} is seen.\n", "utf-8"
         )
 
 

@@ -33,7 +33,7 @@ def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
 
 
 def test_the_size_of_a_store_does_not_depend_on_its_log(library: Library, notes: Path) -> None:
-    (notes / "long.md").write_text(long_note(400))
+    (notes / "long.md").write_text(long_note(400), "utf-8")
     index(library, "a", notes)
     size, file = library.stores.info(OWNER, "a").size_bytes, library.settings.store_dir / "a.db"
     assert file.with_name("a.db-wal").stat().st_size > 0
@@ -108,7 +108,7 @@ def test_what_a_killed_creation_left_is_gone_after_the_next_one(tmp_path: Path) 
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("No folder.")
+    (tmp_path / "file").write_text("No folder.", "utf-8")
     with pytest.raises(StoreError, match="cannot be created") as refused:
         new_store(tmp_path / "file" / "a.db")
     assert str(tmp_path / "file") in refused.value.suggestion
@@ -119,8 +119,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_store_is_named(library: Library) -> None:
     library.settings.store_dir.mkdir(parents=True)
-    (library.settings.store_dir / "text.db").write_text("These are just words. " * 100)
-    (library.settings.store_dir / "empty.db").write_text("")
+    (library.settings.store_dir / "text.db").write_text("These are just words. " * 100, "utf-8")
+    (library.settings.store_dir / "empty.db").write_text("", "utf-8")
     db = sqlite3.connect(library.settings.store_dir / "other.db")
     db.execute("CREATE TABLE t (x)")
     db.close()
@@ -133,7 +133,7 @@ def test_a_file_that_is_no_store_is_named(library: Library) -> None:
 
 
 def test_a_closed_store_is_one_file_that_can_be_copied(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     library.close()
     path = library.settings.store_dir / "s.db"
@@ -145,19 +145,19 @@ def test_a_closed_store_is_one_file_that_can_be_copied(library: Library, notes: 
 
 
 def test_a_store_replaced_under_an_open_library_is_noticed(library: Library, notes: Path, home: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     other = Library.open(Settings(home / "data", home / "data" / "models", ()))
     other.stores.delete(OWNER, "s")
     with pytest.raises(NotFound):
         library.documents.all(OWNER, "s")
     assert list(library.settings.store_dir.iterdir()) == []
-    (notes / "a.md").write_text("The giraffe sleeps.\n")
+    (notes / "a.md").write_text("The giraffe sleeps.\n", "utf-8")
     index(other, "s", notes)
 
     assert found(library, "giraffe") == ["a.md"]
 
-    (notes / "b.md").write_text("The hyena sleeps.\n")
+    (notes / "b.md").write_text("The hyena sleeps.\n", "utf-8")
     index(library, "s")
     assert found(other, "hyena") == ["b.md"]
     check_library(other, "s")
@@ -234,7 +234,7 @@ def test_a_lent_connection_is_closed_when_it_comes_back(
 
 def test_a_folder_of_stores_that_cannot_be_read_is_not_taken_for_an_empty_one(library: Library) -> None:
     library.settings.data_dir.mkdir(parents=True)
-    library.settings.store_dir.write_text("No folder.")
+    library.settings.store_dir.write_text("No folder.", "utf-8")
     with pytest.raises(StoreError, match="cannot be read: Not a directory") as refused:
         library.stores.names(OWNER)
     assert str(library.settings.store_dir) in refused.value.message
@@ -260,7 +260,7 @@ def test_a_store_of_an_embedder_that_is_not_known_here_is_listed(library: Librar
 
 
 def test_a_deleted_store_leaves_nothing_behind_and_its_files_stay(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
 
     library.stores.delete(OWNER, "s")

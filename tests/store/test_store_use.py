@@ -26,7 +26,7 @@ def test_a_store_made_again_has_no_generation_that_a_cache_may_have_met(
 ) -> None:
     met = set()
     for text in ("The zebra sleeps.", "The giraffe sleeps."):
-        (notes / "a.md").write_text(text)
+        (notes / "a.md").write_text(text, "utf-8")
         index(library, "s", notes)
         met.add(library.stores.generations(OWNER))
         library.stores.delete(OWNER, "s")
@@ -66,7 +66,7 @@ def test_readers_cannot_write(tmp_path: Path) -> None:
 
 def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> None:
     for n in range(120):
-        (notes / f"{n}.md").write_text(f"It tells of [[{(n + 1) % 120}]] and subject{n}. #tag{n}\n")
+        (notes / f"{n}.md").write_text(f"It tells of [[{(n + 1) % 120}]] and subject{n}. #tag{n}\n", "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     ended = threading.Event()
@@ -90,7 +90,7 @@ def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> N
     try:
         index(library, "s")
         for n in range(0, 120, 3):
-            (notes / f"{n}.md").write_text(f"It tells of another matter, {n}.\n")
+            (notes / f"{n}.md").write_text(f"It tells of another matter, {n}.\n", "utf-8")
         index(library, "s")
     finally:
         ended.set()
@@ -134,7 +134,7 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_what_the_owner_decides_is_on_the_disk_before_it_is_acknowledged(
     library: Library, notes: Path, commits: list[int], decide: Callable[[Library, Path], object]
 ) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
     commits.clear()
     decide(library, notes)
@@ -143,7 +143,7 @@ def test_what_the_owner_decides_is_on_the_disk_before_it_is_acknowledged(
 
 def test_what_a_run_reads_waits_for_no_disk(library: Library, notes: Path, commits: list[int]) -> None:
     index(library, "s", notes)
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     library.sources.pause(OWNER, "s", 1, paused=False)
     commits.clear()
     assert index(library, "s").counts["added"] == 1
@@ -160,7 +160,7 @@ def test_a_thread_that_borrows_a_second_connection_is_told_so(library: Library) 
 
 @pytest.mark.posix
 def test_a_store_can_be_read_by_its_owner_alone(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("text")
+    (notes / "a.md").write_text("text", "utf-8")
     index(library, "notes", notes)
     modes = {
         path.name: stat.S_IMODE(path.stat().st_mode) for path in library.settings.store_dir.glob("notes.db*")
@@ -170,7 +170,7 @@ def test_a_store_can_be_read_by_its_owner_alone(library: Library, notes: Path) -
 
 
 def test_a_store_made_where_one_was_deleted_by_hand_is_empty(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("text")
+    (notes / "a.md").write_text("text", "utf-8")
     index(library, "notes", notes)
     path = library.settings.store_dir / "notes.db"
     log = path.with_name("notes.db-wal").read_bytes()
@@ -186,7 +186,7 @@ def test_a_long_log_is_folded_into_the_file(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(50):
-        (notes / f"{number}.md").write_text(f"text {number} " * 500)
+        (notes / f"{number}.md").write_text(f"text {number} " * 500, "utf-8")
     monkeypatch.setattr("rag_core.store.connection.LOG_LIMIT", 100_000)
     index(library, "notes", notes)
     assert (library.settings.store_dir / "notes.db-wal").stat().st_size <= 200_000

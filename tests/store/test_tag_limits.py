@@ -16,7 +16,7 @@ ENDLESS = "/".join("a" * 8_000)
 
 @pytest.mark.parametrize("note", [f"# A\n\n#{ENDLESS}\n", f"---\ntags: [{ENDLESS}]\n---\n# A\n"])
 def test_a_tag_of_eight_thousand_levels_takes_no_room(library: Library, notes: Path, note: str) -> None:
-    (notes / "a.md").write_text(note)
+    (notes / "a.md").write_text(note, "utf-8")
     index(library, "s", notes)
     with store_of(library, "s").read() as db:
         assert db.execute("SELECT count(*) FROM tags").fetchone()[0] == 0
@@ -27,7 +27,7 @@ def test_a_tag_of_eight_thousand_levels_takes_no_room(library: Library, notes: P
 
 def test_a_note_of_nothing_but_nested_tags_has_few_rows(library: Library, notes: Path) -> None:
     tags = ["/".join(f"{letter}{number}" for letter in "abcdefghij") for number in range(5_000)]
-    (notes / "a.md").write_text(" ".join(f"#{tag}" for tag in tags))
+    (notes / "a.md").write_text(" ".join(f"#{tag}" for tag in tags), "utf-8")
     index(library, "s", notes)
     with store_of(library, "s").read() as db:
         assert db.execute("SELECT count(*) FROM tags").fetchone()[0] <= 2_500

@@ -211,11 +211,11 @@ def test_files_that_are_no_longer_as_they_were_read_are_noted_when_asked_for(
     library: Library, notes: Path
 ) -> None:
     for name in ("kept.md", "same size.md", "longer.md", "gone.md"):
-        (notes / name).write_text(f"This is {name}.\n")
+        (notes / name).write_text(f"This is {name}.\n", "utf-8")
     library.create_store(OWNER, "files", "hashing")
     index(library, "files", notes)
-    (notes / "same size.md").write_text("This was same size.md"[:21] + "\n")
-    (notes / "longer.md").write_text("This is longer.md, and longer.\n")
+    (notes / "same size.md").write_text("This was same size.md"[:21] + "\n", "utf-8")
+    (notes / "longer.md").write_text("This is longer.md, and longer.\n", "utf-8")
     (notes / "gone.md").unlink()
 
     health = library.upkeep.verify(OWNER, "files", files=True)
@@ -238,7 +238,7 @@ def test_verify_changes_nothing(library: Library) -> None:
 
 
 def test_a_store_can_be_verified_while_it_is_indexed(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
+    (notes / "a.md").write_text("The zebra sleeps.\n", "utf-8")
     library.create_store(OWNER, "busy", "hashing")
     library.add_source(OWNER, "busy", notes, ("**/*",))
     library.jobs.request(OWNER, "busy")

@@ -102,7 +102,7 @@ def on_stdio(home: Path, log: Path, *options: str, **environment: str) -> Assist
 
     @asynccontextmanager
     async def connect(mode: Mode) -> Any:
-        with log.open("a") as errors:
+        with log.open("a", encoding="utf-8") as errors:
             async with Client(stdio_client(server, errlog=errors), mode=mode) as client:
                 yield client
 

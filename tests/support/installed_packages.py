@@ -26,7 +26,7 @@ def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("installed")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-index", "--no-build-isolation", "--target", str(target), str(copied)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
     return target
 
 
@@ -63,7 +63,9 @@ def install(tmp_path: Path, extended: Callable[[Path], None]) -> Install:
         folder = tmp_path / "packages"
         about = folder / f"{package.replace('-', '_')}-1.dist-info"
         about.mkdir(parents=True, exist_ok=True)
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+        (about / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n", "utf-8"
+        )
         lines = [
             line
             for group, named in entries.items()

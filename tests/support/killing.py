@@ -104,7 +104,7 @@ class Killer:
         self.begun += 1
         self.killed += not ended
         here.close()
-        return [line.split() for line in self._ledger.read_text().splitlines()]
+        return [line.split() for line in self._ledger.read_text("utf-8").splitlines()]
 
 
 def _begin(act: Callable[..., None], path: Path, told: Connection, *arguments: Any) -> None:

@@ -38,7 +38,7 @@ class Server:
 
     @property
     def log(self) -> str:
-        return (self.folder / "log").read_text()
+        return (self.folder / "log").read_text("utf-8")
 
     @property
     def host(self) -> str:
@@ -107,10 +107,10 @@ def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
     ``port`` 0 is any free one; ``environment`` is added to this process's. Folders are read at the start or
     watched if it says so. The server's log is printed at the end: pytest shows it with a failing test.
     """
-    (folder / "sitecustomize.py").write_text(RECORDER)
+    (folder / "sitecustomize.py").write_text(RECORDER, "utf-8")
     (folder / ".streamlit").mkdir()
     (folder / ".streamlit" / "config.toml").write_text(
-        '[server]\naddress = "0.0.0.0"\nenableCORS = false\n[browser]\ngatherUsageStats = true\n'
+        '[server]\naddress = "0.0.0.0"\nenableCORS = false\n[browser]\ngatherUsageStats = true\n', "utf-8"
     )
     environment = {
         **os.environ,
@@ -125,16 +125,16 @@ def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
     program = f"from ui.frame.serve import serve; serve('localhost', {port}, open_browser=False)"
     command = [sys.executable, "-c", program]
     with (
-        (folder / "log").open("w") as log,
+        (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log, encoding="utf-8"
         ) as process,
     ):
         try:
             line = process.stdout.readline().strip() if process.stdout else ""
-            assert line.startswith("Commonplace is at http://127.0.0.1:"), (folder / "log").read_text()
+            assert line.startswith("Commonplace is at http://127.0.0.1:"), (folder / "log").read_text("utf-8")
             yield Server(process, int(line.rpartition(":")[2]), folder)
         finally:
             process.kill()
             process.wait()
-            print((folder / "log").read_text())
+            print((folder / "log").read_text("utf-8"))

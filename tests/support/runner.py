@@ -116,7 +116,7 @@ def child(script: str, store: Path) -> subprocess.Popen[str]:
         cwd=REPOSITORY,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     assert process.stdout is not None
     assert process.stdout.readline().strip() in ("holding", "embedding")

@@ -113,7 +113,7 @@ def holders() -> Iterator[int]:
     yield os.getpid()
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # a thread that has ended
-            yield from map(int, (task / "children").read_text().split())
+            yield from map(int, (task / "children").read_text("utf-8").split())
 
 
 def is_open(path: Any, dir_fd: int | None = None) -> bool:

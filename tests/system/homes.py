@@ -75,13 +75,13 @@ def generate(folder: Path, system: str) -> Home:
         if profile.startswith("Portable"):
             profiles |= {f"{profile}/prefs.js", f"{profile}/key4.db"}
     for path in profiles:
-        (home / path).write_text("A secret of a program.\n")
+        (home / path).write_text("A secret of a program.\n", "utf-8")
     online_only = _write(home, CLOUD[system], "cloud", ONLINE_ONLY)
     leftovers = {f"{DOCUMENTS[system][0]}/{name}" for name in LEFTOVERS}
     left = FILES - len(profiles) - len(online_only) - len(leftovers)
     documents = _write(home, DOCUMENTS[system], "note", left)
     for path in leftovers:
-        (home / path).write_text("left")
+        (home / path).write_text("left", "utf-8")
     return Home(home, documents, online_only, profiles)
 
 

@@ -153,7 +153,7 @@ def test_a_hidden_file_is_read_where_a_pattern_names_it_and_a_picker_shows_no_hi
 @pytest.fixture
 def note(library: Library, notes: Path) -> Path:
     """A note of store ``s`` that was read."""
-    (notes / "tea.md").write_text("About green tea.\n")
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     os.utime(notes / "tea.md", (10**9, 10**9))
     index(library, "s", notes)
     return notes / "tea.md"
@@ -176,7 +176,7 @@ def test_a_note_that_goes_to_the_cloud_keeps_its_text(
 def test_a_note_that_changes_in_the_cloud_keeps_its_text_and_says_so(
     note: Path, library: Library, evict: Mark, opened: list[str]
 ) -> None:
-    note.write_text("About black tea, on another computer.\n")
+    note.write_text("About black tea, on another computer.\n", "utf-8")
     evict(note)
     opened.clear()
     assert outcomes(index(library, "s")) == {}
@@ -189,7 +189,7 @@ def test_a_note_that_changes_in_the_cloud_keeps_its_text_and_says_so(
 def test_a_note_that_comes_back_is_not_read_again_and_a_new_one_is_read(
     note: Path, library: Library, evict: Mark, opened: list[str]
 ) -> None:
-    (note.parent / "oak.md").write_text("About an oak.\n")
+    (note.parent / "oak.md").write_text("About an oak.\n", "utf-8")
     evict(note, note.parent / "oak.md")
     index(library, "s")
     evict(note, note.parent / "oak.md", back=True)
@@ -222,14 +222,14 @@ def test_a_note_keeps_the_text_of_a_picture_in_the_cloud_and_gets_that_of_one_th
     gate, wall = notes / "gate.png", notes / "wall.png"
     gate.write_bytes(packed(picture("BOARDING GATE SEVEN"), "PNG"))
     wall.write_bytes(packed(picture("YELLOW WALLPAPER"), "PNG"))
-    (notes / "trip.md").write_text("The way: ![](gate.png)\n")
+    (notes / "trip.md").write_text("The way: ![](gate.png)\n", "utf-8")
     for file in (gate, wall, notes / "trip.md"):
         os.utime(file, (10**9, 10**9))
     evict(wall)
     index(library, "s", notes)
     assert in_notes(library, "boarding gate") == ["trip.md"]
     evict(gate)
-    (notes / "trip.md").write_text("The other way: ![](gate.png), ![](wall.png)\n")
+    (notes / "trip.md").write_text("The other way: ![](gate.png), ![](wall.png)\n", "utf-8")
     opened.clear()
     index(library, "s")
     assert not {"gate.png", "wall.png"} & {*opened}
@@ -268,7 +268,7 @@ def test_a_new_note_in_the_cloud_is_listed_with_the_reason(
 
 def test_a_setting_has_them_downloaded(run: Run, home: Path, notes: Path, evict: Mark) -> None:
     configure(home, "embedder: hashing\ncloud_files: read\n")
-    (notes / "tea.md").write_text("About green tea.\n")
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     evict(notes / "tea.md")
     run("init", notes, "--store", "s")
     assert "green tea" in run("query", "green tea").out
@@ -277,7 +277,7 @@ def test_a_setting_has_them_downloaded(run: Run, home: Path, notes: Path, evict:
 def test_a_file_that_goes_to_the_cloud_after_the_scan_is_not_opened(
     tmp_path: Path, evict: Mark, opened: list[str]
 ) -> None:
-    (tmp_path / "tea.md").write_text("About green tea.\n")
+    (tmp_path / "tea.md").write_text("About green tea.\n", "utf-8")
     evict(tmp_path / "tea.md")
     with pytest.raises(OnlyInCloud):
         read_bytes(tmp_path, b"tea.md", 100)
@@ -292,7 +292,9 @@ def test_a_new_time_of_change_alone_reads_no_file_and_verify_compares_all(
     opened.clear()
     assert outcomes(index(library, "s")) == {}
     assert "tea.md" not in opened
-    with note.open("r+") as file:  # what is given up: an edit that keeps the size and both times
+    with note.open(
+        "r+", encoding="utf-8"
+    ) as file:  # what is given up: an edit that keeps the size and both times
         file.write("About black")
     os.utime(note, (10**9, 10**9))
     assert outcomes(index(library, "s")) == {}

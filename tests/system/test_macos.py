@@ -62,7 +62,7 @@ def typed(case_ignored: None, tmp_path: Path) -> Path:
     """The path of a folder as somebody types it: in another case, with composed accents."""
     folder = tmp_path / "Notes" / unicodedata.normalize("NFD", "Café")
     folder.mkdir(parents=True)
-    (folder / "Tea.md").write_text("About green tea.\n")
+    (folder / "Tea.md").write_text("About green tea.\n", "utf-8")
     return tmp_path / "notes" / "café"
 
 

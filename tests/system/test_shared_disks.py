@@ -49,7 +49,7 @@ def test_a_network_disk_is_known_by_its_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     mounts = tmp_path / "mounts"
-    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nnas:/home {tmp_path}/my\\040disk {kind} rw 0 0\n")
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nnas:/home {tmp_path}/my\\040disk {kind} rw 0 0\n", "utf-8")
     monkeypatch.setattr(shared_disks, "_MOUNTS", mounts)
     assert shared_by(tmp_path / "my disk" / "data") == ("" if kind == "ext4" else "a network disk")
     assert shared_by(tmp_path / "data") == ""
@@ -96,7 +96,7 @@ def test_who_says_yes_is_asked_no_more_and_doctor_names_the_disk(
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
     configure(tmp_path / "OneDrive" / "knowledge", "embedder: hashing\n")
-    (notes / "tea.md").write_text("About green tea.\n")
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     assert run("init", notes, "--yes").status == 0
     assert run("store", "create", "other").status == 0
     assert "is on OneDrive" in run("doctor").out
@@ -114,7 +114,7 @@ def test_the_pages_of_an_app_that_was_allowed_a_shared_disk_make_stores_there(
 
 
 def test_a_copy_that_a_cloud_made_of_a_store_gives_no_hit_twice(library: Library, notes: Path) -> None:
-    (notes / "tea.md").write_text("About green tea.\n")
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     index(library, "s", notes)
     library.close()
     shutil.copy(file_of(library), file_of(library).with_name("s-DESKTOP-AB12.db"))
@@ -144,7 +144,7 @@ def test_a_python_program_makes_no_first_store_on_a_shared_disk(notes: Path, tmp
 def test_an_import_makes_no_first_store_on_a_shared_disk(
     run: Run, library: Library, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (notes / "tea.md").write_text("About green tea.\n")
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     index(library, "s", notes)
     library.stores.export(OWNER, "s", tmp_path / "s.commonplace")
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
@@ -164,7 +164,7 @@ CONFLICT_COPIES = [
 
 @pytest.mark.parametrize("name", CONFLICT_COPIES)
 def test_doctor_names_a_copy_whose_name_is_none_of_a_store(library: Library, notes: Path, name: str) -> None:
-    (notes / "tea.md").write_text("About green tea.\n")
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     index(library, "s", notes)
     library.close()
     shutil.copy(file_of(library), file_of(library).with_name(name))

@@ -74,9 +74,9 @@ def test_the_commands_of_a_first_day_work(
 
 
 def test_files_are_followed_while_the_app_runs(store: Path, library: Library) -> None:
-    (store / "there.md").write_text("It was there before.\n")
+    (store / "there.md").write_text("It was there before.\n", "utf-8")
     with watching_of(library):
-        (store / "new.md").write_text("About a quokka.\n")
+        (store / "new.md").write_text("About a quokka.\n", "utf-8")
         until(lambda: found(library, "quokka") == ["new.md"])
         (store / "new.md").rename(store / "sub" / "other.md")
         until(lambda: found(library, "quokka") == ["sub/other.md"])
@@ -182,7 +182,7 @@ def test_a_private_rule_holds_in_a_folder(store: Path, library: Library) -> None
 def test_files_with_long_paths_are_read_and_stay_fresh(store: Path, library: Library) -> None:
     folder = store / ("a" * 120) / ("b" * 120)
     folder.mkdir(parents=True)
-    (folder / "far.md").write_text("About a numbat.\n")
+    (folder / "far.md").write_text("About a numbat.\n", "utf-8")
     index(library, "s")
     long = f"{'a' * 120}/{'b' * 120}/far.md"
     assert found(library, "numbat") == [long]
@@ -203,12 +203,12 @@ def test_a_file_that_somebody_reads_for_a_moment_is_replaced_after_it(
     windows: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, target = tmp_path / "new", tmp_path / "old"
-    source.write_text("new")
-    target.write_text("old")
+    source.write_text("new", "utf-8")
+    target.write_text("old", "utf-8")
     reader = target.open()
     monkeypatch.setattr(system, "pause", lambda _: reader.close())
     system.replace(source, target)
-    assert target.read_text() == "new"
+    assert target.read_text("utf-8") == "new"
 
 
 @pytest.mark.parametrize("name", ["con", "NUL", "com1", "Aux"])
@@ -228,7 +228,7 @@ def test_commands_are_quoted_as_both_shells_there_take_them(windows: None, word:
 def test_tesseract_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "Tesseract-OCR" / "tesseract"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
+    program.write_text("#!/bin/sh\n", "utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     monkeypatch.setattr(system, "_PROGRAMS", (str(program.parent),))
@@ -264,7 +264,7 @@ def test_the_app_serves_and_keeps_up_to_date(notes: Path, home: Path) -> None:
         [*command, "init", notes, "--store", "s"], check=False, capture_output=True, **options
     )
     assert done.returncode == 0, done.stderr
-    (notes / "new.md").write_text("About a quokka.\n")
+    (notes / "new.md").write_text("About a quokka.\n", "utf-8")
     with subprocess.Popen([*command, "serve", "--port", "0"], stdout=subprocess.PIPE, **options) as app:
         try:
             assert app.stdout is not None

@@ -31,10 +31,11 @@ ADDRESS = "s3vectors://commonplace-zoo/main"
 def zoo(remote_library: Library, notes: Path) -> Library:
     (notes / "otter.md").write_text(
         "---\ntags: [beast, sea/cold]\naliases: [Lutra]\ndate: 2024-05-01\n---\n# Otter\n\n"
-        "The otter swam in the cold sea.\n\n## Food\n\nIt eats crabs and urchins, and a good many of them.\n"
+        "The otter swam in the cold sea.\n\n## Food\n\nIt eats crabs and urchins, and a good many of them.\n",
+        "utf-8",
     )
     (notes / "deep").mkdir()
-    (notes / "deep" / "badger.md").write_text("The badger dug.\n")
+    (notes / "deep" / "badger.md").write_text("The badger dug.\n", "utf-8")
     index(remote_library, "zoo", notes)
     return remote_library
 
@@ -100,7 +101,7 @@ def test_it_is_searched_by_words_and_by_meaning_with_filters(zoo: Library, secon
 def test_attaching_again_brings_it_up_to_date(zoo: Library, second: Library, notes: Path) -> None:
     second.placement.attach(OWNER, ADDRESS)
     (notes / "otter.md").unlink()
-    (notes / "heron.md").write_text("The heron flew.\n")
+    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
     index(zoo, "zoo")
     second.placement.attach(OWNER, ADDRESS)
     assert about(second) == about(zoo)
@@ -145,7 +146,7 @@ def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, n
     (notes / "deep" / "badger.md").unlink()
     index(second, "zoo", notes)
     assert second.upkeep.verify(OWNER, "zoo").sound
-    (notes / "fox.md").write_text("The fox ran.\n")
+    (notes / "fox.md").write_text("The fox ran.\n", "utf-8")
     job = index(zoo, "zoo")
     assert "belongs to another installation" in job.message
     there = {*at(second).keys()}
@@ -242,7 +243,7 @@ def test_the_messages_of_a_mailbox_are_documents_there_too(
     zoo: Library, second: Library, notes: Path
 ) -> None:
     roof, lunch = message("Roof", "Slates.", 2, "r@x.org"), message("Lunch", "Dumplings.", 9, "l@x.org")
-    (notes / "a.mbox").write_text(mailbox(roof, lunch))
+    (notes / "a.mbox").write_text(mailbox(roof, lunch), "utf-8")
     index(zoo, "zoo")
     second.placement.attach(OWNER, ADDRESS)
     assert about(second) == about(zoo)

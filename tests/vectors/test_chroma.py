@@ -176,6 +176,6 @@ def test_it_reaches_for_nothing_but_its_folder(tmp_path: Path) -> None:
     env = {**os.environ, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path(__file__).parents[2])}
     env["ANONYMIZED_TELEMETRY"] = "true"
     run = [sys.executable, "-W", "error::ResourceWarning", "-c", QUIETLY, str(tmp_path / "chroma")]
-    done = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
     assert [*(tmp_path / "home").iterdir()] == []

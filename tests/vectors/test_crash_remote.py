@@ -143,13 +143,13 @@ def change(rng: random.Random, folder: Path, number: int) -> None:
     files = sorted(folder.iterdir())
     rng.shuffle(files)
     for file in files[:6]:
-        file.write_text(note(rng))
+        file.write_text(note(rng), "utf-8")
     for file in files[6:8]:
         file.unlink()
     for file in files[8:11]:
         file.rename(folder / f"moved {number} {file.name[-8:]}")
     for more in range(FILES - len(files) + 3):
-        (folder / f"{number} {more}.md").write_text(note(rng))
+        (folder / f"{number} {more}.md").write_text(note(rng), "utf-8")
 
 
 def assert_alike(library: Library, server: Server, notes: Path) -> None:
@@ -176,7 +176,7 @@ def test_whole_runs_that_are_killed_leave_the_index_as_it_should_be(
 ) -> None:
     rng = killer.random
     for number in range(FILES):
-        (notes / f"{number}.md").write_text(note(rng))
+        (notes / f"{number}.md").write_text(note(rng), "utf-8")
     remote.create_store(OWNER, "s", "hashing")
     remote.add_source(OWNER, "s", notes, ("**/*",))
     killer.spare(change_and_run, remote.settings, "")
@@ -206,7 +206,7 @@ def test_attaching_and_taking_over_that_are_killed_leave_a_whole_store_or_none(
     remote: Library, server: Server, notes: Path, tmp_path: Path, killer: Killer
 ) -> None:
     for number in range(FILES):
-        (notes / f"{number}.md").write_text(note(killer.random))
+        (notes / f"{number}.md").write_text(note(killer.random), "utf-8")
     remote.create_store(OWNER, "s", "hashing")
     remote.add_source(OWNER, "s", notes, ("**/*",))
     remote.jobs.request(OWNER, "s")

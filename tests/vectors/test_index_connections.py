@@ -58,7 +58,7 @@ def test_amazon_that_cannot_be_reached_or_refuses_says_which(make: Make, amazon:
 def test_a_store_works_without_the_right_to_list_buckets(
     make: Make, amazon: Server, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (notes / "a.md").write_text("The otter swam.\n")
+    (notes / "a.md").write_text("The otter swam.\n", "utf-8")
     library = make(s3_region=REGION, s3_endpoint_url=amazon.url, backend="s3vectors")
     index(library, "zoo", notes)
 

@@ -47,5 +47,5 @@ def test_the_packages_are_imported_when_they_are_needed() -> None:
         "import rag_core, rag_core.library, rag_core.vectors.qdrant, rag_core.vectors.chroma\n"
         "print(json.dumps([name for name in ('qdrant_client', 'chromadb', 'grpc') if name in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", timeout=60)
     assert json.loads(done.stdout) == []

@@ -56,7 +56,7 @@ def held_elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", HOLD, str(folder)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", env=env
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
@@ -111,6 +111,6 @@ def is_free(folder: Path) -> bool:
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(VectorError, match="of Qdrant cannot be used: Not a directory"):
         open_qdrant(tmp_path / "file" / "engine")
