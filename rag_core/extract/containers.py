@@ -14,7 +14,17 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from rag_core.extract import binary, calendars, contacts, content_lines, evernote, mailbox, references
+from rag_core.extract import (
+    binary,
+    calendars,
+    contacts,
+    content_lines,
+    evernote,
+    kindle,
+    mailbox,
+    references,
+)
+from rag_core.extract.content import has_known_name, named_by_content
 from rag_core.files.slices import Sliced
 
 _HASH_DIGITS = 32
@@ -45,6 +55,15 @@ class _Format(NamedTuple):
 def holds_parts(path: PurePosixPath) -> bool:
     """Whether a file is read as many documents, by its name."""
     return path.suffix.lower() in _FORMATS
+
+
+def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | None:
+    """The name under which the file ``path`` with this beginning is read as many documents; None if it is
+    one."""
+    if kindle.are_clippings(beginning):
+        return path.with_name(path.name + kindle.SUFFIX)
+    named = path if has_known_name(path) else named_by_content(beginning, path)
+    return named if holds_parts(named) else None
 
 
 def path_of_part(path: PurePosixPath) -> PurePosixPath:
@@ -103,6 +122,23 @@ def _notes(data: Sliced) -> Iterator[ContainedPart]:
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
 
 
+def _clippings(data: Sliced) -> Iterator[ContainedPart]:
+    found: list[ContainedPart] = []
+    for number, (start, end) in enumerate(kindle.spans(data), 1):
+        written = data[start:end]
+        clipping = kindle.parse(written.decode("utf-8", "replace"))
+        if clipping is None or not clipping.text:  # a bookmark
+            continue
+        digest = hashlib.sha256(_as_clippings(written)).hexdigest()
+        time_ns = _nanoseconds(clipping.time)
+        found.append(ContainedPart(digest[:_HASH_DIGITS], number, start, end, digest, time_ns))
+    yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
+
+
+def _as_clippings(entry: bytes) -> bytes:
+    return entry.strip() + kindle.END
+
+
 def _entries(data: Sliced) -> Iterator[ContainedPart]:
     found = [*_named(data, calendars.spans(data), content_lines.uid, calendars.time_of)]
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
@@ -146,5 +182,6 @@ _FORMATS: dict[str, _Format] = {
     ".vcs": _CALENDAR,
     ".vcf": _Format("contact", ".vcf", _contacts, bytes),
     ".bib": _Format("reference", ".bib", _references, bytes),
+    kindle.SUFFIX: _Format("highlight", ".txt", _clippings, _as_clippings),
 }
 """Lower-case suffix → how the parts of such a file are found and read."""

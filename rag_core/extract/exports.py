@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from rag_core.extract import chats
+from rag_core.extract import chats, kindle
 from rag_core.extract.building import Builder, one_line
-from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
 if TYPE_CHECKING:
@@ -22,14 +21,12 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20_000  # characters
 _KEEP_KEYS = ("userEditedTimestampUsec", "createdTimestampUsec", "isTrashed", "isPinned")
 _OF_AN_APP = re.compile(r'"(?:userEditedTimestampUsec|isTrashed|date_unixtime|nodes|from_id|messages)"')
-_CLIPPINGS = re.compile(r"^==========[ \t]*\r?$", re.M)
-_CLIPPING = re.compile(r"\s*(\S[^\n]*)\n[ \t]*-[ ]([^\n]*)\n?")
 _BOOKMARKS = re.compile(r"\s*<!DOCTYPE NETSCAPE-Bookmark-file-1>", re.I)
 
 
 def read_text(text: str, name: str) -> Extracted | None:
     """The export in a text file; None for any other text."""
-    return _read_clippings(text, name) or chats.read_whatsapp(text, name)
+    return kindle.read(text, name) or chats.read_whatsapp(text, name)
 
 
 def read_json(text: str, path: PurePosixPath) -> Extracted | None:
@@ -144,29 +141,6 @@ def _lies_in(node: dict[str, Any], group: dict[str, Any]) -> bool:
         begin = _number(group.get(place))
         inside = inside and begin <= _number(node.get(place)) <= begin + _number(group.get(size))
     return inside
-
-
-# --- Kindle -----------------------------------------------------------------------------
-
-
-def _read_clippings(text: str, name: str) -> Extracted | None:
-    """``My Clippings.txt``: each highlight and note, with its book, place and day."""
-    if len(_CLIPPINGS.findall(text[:_LOOKED_AT])) < 1:
-        return None
-    entries = [(_CLIPPING.match(entry), entry) for entry in _CLIPPINGS.split(text.replace("\ufeff", ""))]
-    if not entries[0][0]:
-        return None
-    builder, days = Builder(), list[str]()
-    for match, entry in entries:
-        if match is None:
-            builder.add(entry)
-            continue
-        day = first_in_name(match[2].rpartition("|")[2])
-        days += [day] if day else []
-        book = one_line(match[1])
-        builder.begin("heading", book, book, day or one_line(match[2]))
-        builder.add(entry.strip())
-    return builder.document("text", name, re.sub(r"\.txt$", "", name), date=max(days, default=None))
 
 
 # --- bookmarks --------------------------------------------------------------------------

@@ -14,8 +14,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rag_core.errors import ExtractError, NotText, RagError
-from rag_core.extract import Workers, file_type, is_current, named_by_content
-from rag_core.extract.containers import ContainedPart, data_of, holds_parts, part_called, parts_of
+from rag_core.extract import Workers, file_type, is_current
+from rag_core.extract.containers import (
+    ContainedPart,
+    container_path,
+    data_of,
+    holds_parts,
+    part_called,
+    parts_of,
+)
 from rag_core.extract.content import has_known_name
 from rag_core.extract.filetypes import title_of_name
 from rag_core.files import opened_in_slices
@@ -61,11 +68,10 @@ def container_name(root: Path, file: FileRecord, *, from_cloud: bool) -> PurePos
     path = PurePosixPath(file.display)
     if holds_parts(path):
         return path
-    if has_known_name(path):
+    if has_known_name(path) and path.suffix.lower() != ".txt":
         return None
     with opened_in_slices(root, file.stat.path, from_cloud=from_cloud) as data:
-        named = named_by_content(data[:_BEGINNING], path)
-    return named if holds_parts(named) else None
+        return container_path(data[:_BEGINNING], path)
 
 
 class KnownParts:

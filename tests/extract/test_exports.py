@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.extract import extract
+from rag_core.extract import extract, kindle
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
@@ -162,10 +162,19 @@ def test_a_note_of_keep_is_shown_as_keep_shows_it(ascii_only: bool) -> None:
 
 
 CLIPPINGS = {
-    "English": "- Your Highlight on page 12 | Added on Saturday, November 8, 2025 10:15:00 AM",
-    "German": "- Ihre Markierung auf Seite 12 | Hinzugefügt am Samstag, 8. November 2025 10:15:00",
-    "French": "- Votre surlignement sur la page 12 | Ajouté le samedi 8 novembre 2025 10:15:00",
-    "Spanish": "- La subrayado en la página 12 | Añadido el sábado, 8 de noviembre de 2025 10:15:00",
+    "English": "- Your Highlight on page 12 | location 170-171"
+    " | Added on Saturday, November 8, 2025 10:15:00 AM",
+    "German": "- Ihre Markierung auf Seite 12 | bei Position 170-171"
+    " | Hinzugefügt am Samstag, 8. November 2025 10:15:00",
+    "French": "- Votre surlignement sur la page 12 | emplacement 170-171"
+    " | Ajouté le samedi 8 novembre 2025 10:15:00",
+    "Spanish": "- La subrayado en la página 12 | posición 170-171"
+    " | Añadido el sábado, 8 de noviembre de 2025 10:15:00",
+    "Italian": "- La tua evidenziazione a pagina 12 | posizione 170-171"
+    " | Aggiunto in data sabato 8 novembre 2025 10:15:00",
+    "Portuguese": "- Seu destaque na página 12 | posição 170-171"
+    " | Adicionado: sábado, 8 de novembro de 2025 10:15:00",
+    "Japanese": "- 12ページ|位置No. 170-171のハイライト |作成日: 2025年11月8日土曜日 10:15:00",
     "Chinese": "- 您在第 12 页（位置 #170-171）的标注 | 添加于 2025年11月8日星期六 上午10:15:00",
 }
 
@@ -184,6 +193,46 @@ def test_each_highlight_of_a_kindle_is_a_section(place: str, end: str) -> None:
         ("Emma (Austen)", "2025-11-08"),
     ]
     assert found.text.endswith("Badly done.")
+
+
+@pytest.mark.parametrize("place", CLIPPINGS.values(), ids=CLIPPINGS)
+def test_each_highlight_of_a_kindle_is_a_document(library: Library, notes: Path, place: str) -> None:
+    early = place.replace("10:15", "09:05")
+    entries = [
+        f"Moby Dick (Herman Melville)\n{early}\n\nCall me Ishmael.\n",
+        f"\ufeffEmma: A Novel (Annotated) (Austen, Jane)\n{place}\n\nHandsome, clever, and rich.\n",
+        f"Emma: A Novel (Annotated) (Austen, Jane)\n{place}\n\n\n",  # a bookmark
+    ]
+    clippings = notes / "My Clippings.txt"
+    clippings.write_text("\ufeff" + "==========\n".join([*entries, ""]), "utf-8")
+    (notes / "list.txt").write_text("Shopping\n- tea | 2\n", "utf-8")
+    index(library, "notes", notes)
+    hits = library.search(OWNER, "clever", mode="lexical").hits
+    assert [(hit.document.title, hit.document.date[:10]) for hit in hits] == [
+        ("Emma: A Novel (Annotated)", "2025-11-08")
+    ]
+    view = library.documents.get(OWNER, "notes", hits[0].document.address)
+    properties = dict(view.properties)
+    assert (properties["author"], properties["page"], properties["location"]) == (
+        "Austen, Jane",
+        "12",
+        "170-171",
+    )
+    assert [chunk.content for chunk in view.chunks] == ["Handsome, clever, and rich."]
+    whole = library.documents.get(OWNER, "notes", "My Clippings.txt")
+    assert [part.title for part in whole.parts] == ["Emma: A Novel (Annotated)", "Moby Dick"]
+    with clippings.open("a", encoding="utf-8") as file:
+        file.write(f"Emma (Austen)\n{place}\n\nBadly done, Emma.\n==========\n")
+    changes = index(library, "notes", notes)
+    assert library.search(OWNER, '"badly done"').hits[0].relevant
+    assert changes.total_chunks_added == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["Title\n- an item\n==========\nMore\n", "Kettle (blue)\n- tea | 2\n\n", "==========\n", ""]
+)
+def test_other_texts_are_no_clippings(text: str) -> None:
+    assert not kindle.are_clippings(text.encode())
 
 
 def test_a_canvas_is_read_by_its_cards() -> None:

@@ -1,0 +1,131 @@
+"""The highlights and notes of a Kindle (``My Clippings.txt``), in whatever language it wrote them.
+
+Each entry has a line with its book, one with its place and day, and its text; a line of ``=`` ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rag_core.extract.building import Builder, one_line
+from rag_core.files.slices import Sliced, find_all
+from rag_core.text.days import first_in_name
+from rag_core.types import Extracted
+
+SUFFIX = ".clippings"
+"""What is added to the name of a file of clippings, as others end in ``.txt``, too."""
+END = b"\n==========\n"
+
+_LINE = re.compile(rb"^==========[ \t]*\r?$", re.M)
+_LINE_OF_TEXT = re.compile(r"^==========[ \t]*\r?$", re.M)
+_LONGEST_LINE = 100
+_ENTRY = re.compile(r"\s*(\S[^\n]*)\n[ \t]*-[ ]?([^\n]*)\n?")
+_AUTHOR = re.compile(r"(\S.*?)[ ]*[(（]([^()（）]*(?:\([^()]*\)[^()（）]*)?)[)）][ ]*")
+_PAGE = re.compile(
+    r"(?i:page|seite|p[áa]gina|страниц[аеы]|bladzijde)[ ]+([\divxlc]+(?:-[\divxlc]+)?)\b"
+    r"|([0-9-]+)[ ]?(?:ページ|페이지)|第[ ]?([0-9-]+)[ ]?[页頁]"
+)
+_LOCATION = re.compile(
+    r"(?i:location|loc\.|position|emplacement|posici[óo]n|posizione|posição|ubicación|место|locatie"
+    r"|位置[ ]?(?:No\.)?)[ ]?#?[ ]?([0-9]+(?:-[0-9]+)?)"
+)
+_CLOCK = re.compile(r"(上午|下午|午前|午後)?[ ]?\b(\d{1,2})[:時时](\d\d)(?:[:分](\d\d))?[ ]?(AM|PM)?", re.I)
+_AFTERNOON = frozenset(("pm", "下午", "午後"))
+
+
+@dataclass(frozen=True, slots=True)
+class Clipping:
+    """A highlight or a note in a book."""
+
+    book: str
+    author: str  #: '' if the line of the book names none.
+    place: str  #: The line with the page, the location and the day, as written.
+    text: str
+
+    @property
+    def day(self) -> str | None:
+        """When it was made, in ISO form."""
+        return first_in_name(self.place.rpartition("|")[2])
+
+    @property
+    def time(self) -> datetime | None:
+        """The time when it was made."""
+        clock = _CLOCK.search(self.place.rpartition("|")[2])
+        if not self.day:
+            return None
+        time = datetime.fromisoformat(self.day).replace(tzinfo=UTC)
+        with suppress(ValueError):
+            if clock:
+                hour = int(clock[2])
+                if half := (clock[1] or clock[5] or "").lower():
+                    hour = hour % 12 + 12 * (half in _AFTERNOON)
+                return time.replace(hour=hour, minute=int(clock[3]), second=int(clock[4] or 0))
+        return time
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What is known of it, as in front matter."""
+        page, location = _PAGE.search(self.place), _LOCATION.search(self.place)
+        values = {
+            "book": self.book,
+            "author": self.author,
+            "page": next(filter(None, page.groups()), "") if page else "",
+            "location": location[1] if location else "",
+        }
+        return {name: value for name, value in values.items() if value}
+
+
+def are_clippings(beginning: bytes) -> bool:
+    """Whether a text file with this beginning is one of clippings."""
+    first = _LINE.search(beginning)
+    if first is None:
+        return False
+    entry = parse(beginning[: first.start()].decode("utf-8", "replace"))
+    return entry is not None and "|" in entry.place and any(map(str.isdigit, entry.place))
+
+
+def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+    """Where each entry stands, without the line that ends it."""
+    begun = 0
+    for place, line in find_all(data, _LINE, _LONGEST_LINE):
+        yield begun, place
+        begun = place + len(line)
+    yield begun, len(data)
+
+
+def parse(text: str) -> Clipping | None:
+    """Read an entry; None if it is none."""
+    text = text.replace("\ufeff", "")
+    match = _ENTRY.match(text)
+    if match is None:
+        return None
+    named = _AUTHOR.fullmatch(match[1].strip())
+    book, author = (named[1], named[2]) if named else (match[1], "")
+    return Clipping(one_line(book), one_line(author), one_line(match[2]), text[match.end() :].strip())
+
+
+def read(text: str, name: str) -> Extracted | None:
+    """Read a file of clippings, of which a single one is the document itself; None for any other text."""
+    entries = _LINE_OF_TEXT.split(text)
+    first = parse(entries[0])
+    if len(entries) < 2 or first is None:
+        return None
+    if not any(map(str.strip, entries[1:])):
+        builder = Builder()
+        builder.add(first.text)
+        return builder.document("text", name, first.book, date=first.day, metadata=first.properties)
+    builder, days = Builder(), list[str]()
+    for entry in entries:
+        clipping = parse(entry)
+        if clipping is None:
+            builder.add(entry)
+            continue
+        days += [clipping.day] if clipping.day else []
+        written = one_line(entry.replace("\ufeff", "").strip().partition("\n")[0])
+        builder.begin("heading", written, written, clipping.day or clipping.place)
+        builder.add(entry.replace("\ufeff", "").strip())
+    return builder.document("text", name, re.sub(r"\.txt$", "", name), date=max(days, default=None))
