@@ -1,15 +1,16 @@
-"""Workbooks of Excel 97 to 2003 (XLS) → each cell as it is shown, comments and links. Read with xlrd."""
+"""Workbooks of Excel 97 to 2003 (XLS) → each cell as it is shown, comments, links,
+text boxes, charts and pictures. Read with xlrd, which knows the cells."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import xlrd
 from xlrd.formatting import Format
 
-from rag_core.extract import number_format
+from rag_core.extract import excel97_drawings, number_format, pictures
 from rag_core.extract.building import Builder
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, shown_number
 
@@ -24,6 +25,9 @@ def read_into(builder: Builder, data: bytes) -> list[str]:
     book = xlrd.open_workbook(
         file_contents=data, formatting_info=True, on_demand=True, ragged_rows=True, logfile=io.StringIO()
     )
+    drawings = excel97_drawings.Drawings()
+    if book.mem is not None:  # as it is of Excel 4 and older, which have none
+        drawings = excel97_drawings.read(bytes(book.mem[book.base : book.base + book.stream_len]))
     for index, name in enumerate(book.sheet_names()):
         if builder.is_full:
             break
@@ -35,9 +39,33 @@ def read_into(builder: Builder, data: bytes) -> list[str]:
         except Exception:  # whatever a damaged sheet makes xlrd raise
             warnings.append(f"The sheet {name!r} is damaged.")
             continue
-        beside.add_to(builder, name)
+        _add_drawn(builder, name, beside, drawings.texts.pop(name, ()))
         book.unload_sheet(index)
+    for name, texts in drawings.texts.items():  # of sheets that are a chart
+        _add_drawn(builder, name, Beside(), texts)
+    if drawings.pictures:
+        builder.begin("heading", "Pictures", "Pictures")
+    for number, blob in enumerate(drawings.pictures, 1):
+        builder.add_seen(pictures.text_of(blob, f"picture {number}", warnings))
     return warnings
+
+
+def _add_drawn(builder: Builder, sheet: str, beside: Beside, texts: Iterable[tuple[str, str]]) -> None:
+    """Add what stands beside the cells of a sheet, with the texts of its drawings."""
+    for heading, text in texts:
+        beside.add(heading, 1, text)
+    beside.add_to(builder, sheet)
+
+
+def is_encrypted(data: bytes) -> bool:
+    """Whether a file is a workbook that needs a password."""
+    try:
+        xlrd.open_workbook(file_contents=data, on_demand=True, logfile=io.StringIO())
+    except xlrd.XLRDError as error:
+        return "encrypted" in str(error)
+    except Exception:  # whatever a damaged workbook makes xlrd raise
+        return False
+    return False
 
 
 def _rows(book: Any, sheet: Any, beside: Beside) -> Iterator[Row]:

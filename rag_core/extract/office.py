@@ -202,7 +202,14 @@ def local_name(element: _Element | None) -> str:
 def member(archive: ZipFile, name: str) -> bytes:
     """The bytes of a file in ``archive``. Raises ValueError if it unpacks to more than 200 MB, KeyError if it
     is not there."""
-    with archive.open(name) as packed:
+    try:
+        info = archive.getinfo(name)
+    except KeyError:  # names are compared without case
+        same = [each for each in archive.infolist() if each.filename.lower() == name.lower()]
+        if not same:
+            raise
+        info = same[0]
+    with archive.open(info) as packed:
         data = packed.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise ValueError(f"{name} is too large")

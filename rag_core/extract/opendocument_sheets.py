@@ -11,11 +11,13 @@ from zipfile import ZipFile
 from lxml import etree
 from lxml.etree import _Element
 
+from rag_core.extract import pictures
 from rag_core.extract.building import Builder, needs_password, one_line
 from rag_core.extract.office import BROKEN, is_encrypted, local_name, member, xml
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, hidden_day, hidden_number
 
 _MIME = b"application/vnd.oasis.opendocument.spreadsheet"
+_APART_FROM_CELLS = tuple(f"{{*}}{name}" for name in "annotation a p object image title desc".split())
 _CELLS = ("{*}table-cell", "{*}covered-table-cell")
 _APART = frozenset({"annotation", "frame", "custom-shape", "object", "line", "rect"})
 """What stands in a cell and is not its text."""
@@ -120,7 +122,7 @@ class _Reader:
 
     def _read_apart(self, element: _Element, row: int, beside: Beside) -> None:
         """Read the comments, links, text boxes, pictures and charts in a cell or on a sheet."""
-        for part in element.iter("{*}annotation", "{*}a", "{*}p", "{*}object", "{*}title", "{*}desc"):
+        for part in element.iter(*_APART_FROM_CELLS):
             match local_name(part):
                 case "annotation":
                     author = part.findtext("{*}creator") or ""
@@ -131,14 +133,25 @@ class _Reader:
                     beside.add("Links", row, "" if address in _text(part) else f"{_text(part)}: {address}")
                 case "object":
                     self._read_chart(_attribute(part, "href"), row, beside)
+                case "image":
+                    self._read_picture(_attribute(part, "href").removeprefix("./"), beside)
                 case "p" if _is_in_a_shape(part):
                     beside.add("Text boxes", row, _text(part))
                 case "title" | "desc":
                     beside.add("Text boxes", row, part.text or "")
 
+    def _read_picture(self, name: str, beside: Beside) -> None:
+        """Read the text in a picture. Copies that stand for charts lie in another folder."""
+        if not name.startswith("Pictures/"):
+            return
+        try:
+            beside.seen.append(pictures.text_of(member(self._archive, name), name, self.warnings))
+        except BROKEN:
+            self.warnings.append(f"The picture {name!r} is missing or damaged.")
+
     def _read_chart(self, place: str, row: int, beside: Beside) -> None:
         """Read the titles of a chart and the names of its series and categories."""
-        name = place.removeprefix("./")
+        name = place.removeprefix("./").rstrip("/")
         try:
             chart = xml(member(self._archive, f"{name}/content.xml"))
         except BROKEN:

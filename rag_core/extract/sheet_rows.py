@@ -33,6 +33,8 @@ class Beside:
 
     def __init__(self) -> None:
         self._notes: dict[str, dict[Note, None]] = {}
+        self.seen: list[str] = []
+        """The texts in the pictures of the sheet."""
 
     def add(self, heading: str, row: int, text: str) -> None:
         """Add a text that belongs to a row; 1 for one that belongs to none."""
@@ -49,6 +51,9 @@ class Beside:
                     size = 0
                 builder.add(text, gap="\n")
                 size += len(text)
+        builder.begin("row", f"{sheet}!1", sheet, "Pictures")
+        for text in self.seen:
+            builder.add_seen(text)
 
 
 def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:

@@ -1,7 +1,8 @@
 """Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS) → the rows of each sheet as they are shown.
 
-Of XLSX, ODS and XLS it is known how a cell is shown: `workbook`, `opendocument_sheets` and `excel97` read
-them. XLSB is read with calamine, which gives its values without formats.
+Each format has its reader, which knows how a cell is shown: `workbook`, `binary_workbook`,
+`opendocument_sheets` and `excel97`. Damaged and protected files of Excel 97 that its reader refuses are read
+with calamine, which gives their values without formats.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from zipfile import ZipFile, is_zipfile
 
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
-from rag_core.extract import excel97, number_format, opendocument_sheets, workbook
+from rag_core.extract import binary_workbook, excel97, number_format, opendocument_sheets, workbook
 from rag_core.extract.building import Builder, damaged, needs_password
 from rag_core.extract.office import refuse_encrypted
 from rag_core.extract.sheet_rows import Row, add_rows
 from rag_core.types import Extracted
 
-_OLE = b"\xd0\xcf\x11\xe0"
+_OF_OLD_EXCEL = b"\xd0\xcf\x11\xe0", b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00"
+"""How workbooks begin: of Excel 5 to 2003 in their container, of Excel 2, 3 and 4 as they are."""
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
@@ -41,12 +43,14 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str] | None:
-    """Read XLSX and ODS, whatever the suffix says. Return what could not be read; None for other formats."""
+    """Read XLSX, XLSB and ODS, whatever the suffix says. Return what could not be read; None for others."""
     if not is_zipfile(io.BytesIO(data)):
         return None
     with ZipFile(io.BytesIO(data)) as archive:
         if workbook.is_workbook(archive):
             return workbook.read_into(builder, archive)
+        if binary_workbook.is_binary_workbook(archive):
+            return binary_workbook.read_into(builder, archive)
         if opendocument_sheets.is_spreadsheet(archive):
             return opendocument_sheets.read_into(builder, archive, path)
     return None
@@ -54,7 +58,7 @@ def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str
 
 def _read_excel97(builder: Builder, data: bytes) -> list[str] | None:
     """Read XLS. Return what could not be read; None for other formats, and where xlrd gives up."""
-    if not data.startswith(_OLE):
+    if not data.startswith(_OF_OLD_EXCEL):
         return None
     try:
         return excel97.read_into(builder, data)
@@ -69,6 +73,10 @@ def _read_by_calamine(builder: Builder, data: bytes, path: PurePosixPath) -> lis
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
     except PasswordError:
         raise needs_password(path) from None
+    except CalamineError:
+        if excel97.is_encrypted(data):
+            raise needs_password(path) from None
+        raise
     for name in book.sheet_names:
         if builder.is_full:
             break

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 from lxml import etree
 from lxml.etree import _Element
 
-from rag_core.extract import number_format
+from rag_core.extract import number_format, pictures
 from rag_core.extract.building import Builder, one_line
 from rag_core.extract.office import (
     BROKEN,
@@ -39,7 +39,7 @@ _TRUE = frozenset({"1", "true", "on"})
 
 
 @dataclass(slots=True)
-class _Book:
+class Book:
     """A workbook with what its sheets share."""
 
     archive: ZipFile
@@ -73,11 +73,11 @@ def is_workbook(archive: ZipFile) -> bool:
         return False
 
 
-def _opened(archive: ZipFile) -> _Book:
+def _opened(archive: ZipFile) -> Book:
     part = main_part(archive, "xl/workbook.xml")
     root = xml(member(archive, part))
     related = relations(archive, part)
-    book = _Book(archive, [], [])
+    book = Book(archive, [], [])
     for sheet in root.iter("{*}sheet"):
         name = one_line(sheet.get("name") or "")
         relation = related.get(_related_id(sheet))
@@ -100,7 +100,7 @@ def _related_id(element: _Element) -> str:
     return next((value for key, value in element.items() if key.endswith("}id")), "")
 
 
-def _read_shared(book: _Book, related: Iterable[Relation]) -> None:
+def _read_shared(book: Book, related: Iterable[Relation]) -> None:
     """Read the parts of a workbook that its sheets share."""
     for relation in related:
         try:
@@ -116,7 +116,7 @@ def _read_shared(book: _Book, related: Iterable[Relation]) -> None:
             book.warnings.append(f"{relation.target!r} is missing or damaged, so some cells are not shown.")
 
 
-def _texts(book: _Book, part: str) -> list[str]:
+def _texts(book: Book, part: str) -> list[str]:
     """Return the table of texts; of a damaged one what stands before the damage."""
     texts: list[str] = []
     try:
@@ -181,7 +181,7 @@ def _whole(text: str | None) -> int:
 # --- a sheet ----------------------------------------------------------------------------
 
 
-def _add_sheet(builder: Builder, book: _Book, name: str, part: str) -> None:
+def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
     """Add a sheet. Of a damaged one the rows before the damage are added."""
     beside = Beside()
     try:
@@ -192,13 +192,13 @@ def _add_sheet(builder: Builder, book: _Book, name: str, part: str) -> None:
     add_rows(builder, name, _rows(book, name, part, related, beside))
     for relation in related.values():
         try:
-            _read_beside(book, relation, beside)
+            read_beside(book, relation, beside)
         except BROKEN:
             book.warnings.append(f"{relation.target!r} of the sheet {name!r} is missing or damaged.")
     beside.add_to(builder, name)
 
 
-def _rows(book: _Book, name: str, part: str, related: dict[str, Relation], beside: Beside) -> Iterator[Row]:
+def _rows(book: Book, name: str, part: str, related: dict[str, Relation], beside: Beside) -> Iterator[Row]:
     """Yield the rows of a sheet; put its links, headers and hidden numbers into ``beside``."""
     number = 0
     addresses: set[str] = set()
@@ -220,7 +220,7 @@ def _rows(book: _Book, name: str, part: str, related: dict[str, Relation], besid
         book.warnings.append(f"The sheet {name!r} is missing or damaged{where}.")
 
 
-def _cells(book: _Book, row: _Element, number: int, beside: Beside) -> list[str]:
+def _cells(book: Book, row: _Element, number: int, beside: Beside) -> list[str]:
     """Return the cells of a row, from column A on."""
     cells: list[str] = []
     for cell in row.iterchildren("{*}c"):
@@ -246,7 +246,7 @@ def _column(letters: str) -> int:
     return number - 1
 
 
-def _cell(book: _Book, cell: _Element, row: int, beside: Beside) -> str:
+def _cell(book: Book, cell: _Element, row: int, beside: Beside) -> str:
     """Return what a cell shows."""
     value = formula = ""
     for child in cell:
@@ -267,7 +267,7 @@ def _cell(book: _Book, cell: _Element, row: int, beside: Beside) -> str:
     return _shown_text(book, kind, value or _text(cell), code)
 
 
-def _shown_text(book: _Book, kind: str, value: str, code: str) -> str:
+def _shown_text(book: Book, kind: str, value: str, code: str) -> str:
     """Return a text, a truth value or an error as its cell shows it."""
     match kind:
         case "s":
@@ -281,13 +281,13 @@ def _shown_text(book: _Book, kind: str, value: str, code: str) -> str:
     return value
 
 
-def _code(book: _Book, cell: _Element) -> str:
+def _code(book: Book, cell: _Element) -> str:
     """Return the format code of a cell."""
     style = _whole(cell.get("s"))
     return book.formats[style] if style < len(book.formats) else number_format.GENERAL
 
 
-def _shown_number(book: _Book, value: str, code: str, place: str, row: int, beside: Beside) -> str:
+def _shown_number(book: Book, value: str, code: str, place: str, row: int, beside: Beside) -> str:
     """Return a number or a date as its cell shows it; what it hides goes ``beside``."""
     number = _number(value, since_1904=book.since_1904)
     if number is None:
@@ -344,7 +344,7 @@ def _margin(codes: str, sheet: str) -> str:
     return "" if is_number else text
 
 
-def _read_beside(book: _Book, relation: Relation, beside: Beside) -> None:
+def read_beside(book: Book, relation: Relation, beside: Beside) -> None:
     """Read a part that belongs to a sheet: comments, or a drawing with its charts."""
     if relation.is_external:
         return
@@ -354,32 +354,36 @@ def _read_beside(book: _Book, relation: Relation, beside: Beside) -> None:
         case "threadedComment":
             for comment in xml(member(book.archive, relation.target)).iter("{*}threadedComment"):
                 author = book.people.get(comment.get("personId", ""), "")
-                _add_comment(beside, comment.get("ref", ""), author, comment.findtext("{*}text") or "")
+                add_comment(beside, comment.get("ref", ""), author, comment.findtext("{*}text") or "")
         case "drawing":
             _read_drawing(book, relation.target, beside)
 
 
-def _read_comments(book: _Book, part: str, beside: Beside) -> None:
+def _read_comments(book: Book, part: str, beside: Beside) -> None:
     root = xml(member(book.archive, part))
     authors = [author.text or "" for author in root.iter("{*}author")]
     for comment in root.iter("{*}comment"):
         number = _whole(comment.get("authorId"))
         author = authors[number] if number < len(authors) else ""
         if not author.startswith("tc="):  # a copy of a thread for older programs
-            _add_comment(beside, comment.get("ref", ""), author, _text(comment))
+            add_comment(beside, comment.get("ref", ""), author, _text(comment))
 
 
-def _add_comment(beside: Beside, place: str, author: str, text: str) -> None:
+def add_comment(beside: Beside, place: str, author: str, text: str) -> None:
+    """Add a comment on the cell at ``place``, such as ``B7``."""
     reference = _REFERENCE.match(place)
     said = text if not author or text.startswith(author) else f"{author}: {text}"
     beside.add("Comments", int(reference[2]) if reference else 1, f"{place}: {said}")
 
 
-def _read_drawing(book: _Book, part: str, beside: Beside) -> None:
-    """Read the text boxes of a drawing, the alternative texts of its pictures, its charts and SmartArt."""
+def _read_drawing(book: Book, part: str, beside: Beside) -> None:
+    """Read the text boxes, pictures, alternative texts, charts and SmartArt of a drawing."""
     for line in text_of_graphic(member(book.archive, part)).split("\n"):
         beside.add("Text boxes", 1, line)
     for relation in relations(book.archive, part).values():
+        if relation.kind == "image" and not relation.is_external:
+            blob = member(book.archive, relation.target)
+            beside.seen.append(pictures.text_of(blob, relation.target, book.warnings))
         if relation.kind not in ("chart", "chartEx", "diagramData"):
             continue
         try:

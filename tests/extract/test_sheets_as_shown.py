@@ -305,11 +305,11 @@ def old_workbook() -> bytes:
     cells += record(0x0205, struct.pack("<HHHBB", 4, 0, 0, 1, 0))
     cells += record(0x0205, struct.pack("<HHHBB", 5, 0, 0, 7, 1))
     return made.xls_of(
-        shared, Loans=cells + _note(0, 0, "Ada", "Agreed with Berta") + _link(1, "https://x.org")
+        shared, Loans=cells + comment(0, 0, "Ada", "Agreed with Berta") + _link(1, "https://x.org")
     )
 
 
-def _note(row: int, column: int, author: str, text: str) -> bytes:
+def comment(row: int, column: int, author: str, text: str) -> bytes:
     shape = record(0x005D, struct.pack("<HHHHH", 0x15, 18, 0x19, 1, 0) + bytes(12) + bytes(4))
     said = record(0x01B6, struct.pack("<HH6sHHH", 0, 0, b"", len(text), 16, 0))
     said += record(0x003C, b"\0" + text.encode()) + record(0x003C, bytes(16))
