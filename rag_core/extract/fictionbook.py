@@ -22,7 +22,14 @@ _PARAGRAPHS = frozenset(("p", "v", "text-author", "subtitle", "td", "th"))
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The book in ``data``. Raises ExtractError for what is none."""
     text = _DECLARATION.sub("", encoding.decode(data, "xml").text, count=1)
-    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
+    parser = etree.XMLParser(
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
     root = etree.fromstring(text.encode("utf-8", "replace"), parser) if text.strip() else None
     if root is None or _name(root) != "FictionBook":
         raise damaged(path, data)

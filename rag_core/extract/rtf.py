@@ -1,22 +1,98 @@
-"""Rich text (RTF) → its text."""
+"""Rich text (RTF) → its text, footnotes, comments, headers, text boxes, and the addresses of links.
+
+striprtf reads the text itself. It leaves out what stands in groups apart, which are cut out before and read
+one by one.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
 from striprtf.striprtf import rtf_to_text
 
-from rag_core.extract.building import Builder, damaged
+from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.types import Extracted
 
 _BEGINNING = b"{\\rtf"
+_BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+_SIGN = re.compile(r"\\[{}\\]|[{}]")
+_APART = re.compile(
+    r"\{(?:\\\*)?\s*\\(?P<name>footnote|annotation|header|footer|shptxt|dptxbxtext)"
+    r"(?:(?<=er)[lrf])?(?![a-z])-?\d* ?"
+)
+_HEADINGS = {
+    "footnote": "Footnotes",
+    "annotation": "Comments",
+    "header": "Header and footer",
+    "footer": "Header and footer",
+    "shptxt": "Text boxes",
+    "dptxbxtext": "Text boxes",
+}
+_LINK = re.compile(r'HYPERLINK\s+(?:\\[*a-z]\s+)*"?([^"\s{}]{3,2000})')
+_CODE_PAGE = re.compile(r"\\ansicpg\d{1,5}|\\mac\b|\\pca?\b")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``. Raises ExtractError for what is no rich text."""
     if not data.lstrip().startswith(_BEGINNING):
         raise damaged(path, data)
-    builder = Builder()
-    text: str = rtf_to_text(data.decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
+    source = _without_binary(data).decode("latin-1")
+    body, apart = _taken_apart(source)
+    builder, text = Builder(), _plain(body)
     builder.add(text)
+    head = _head(source)
+    texts: dict[str, dict[str, None]] = {}
+    for name, written in apart:
+        texts.setdefault(_HEADINGS[name], {})[_plain(f"{head} {written}}}").strip()] = None
+    for heading, lines in texts.items():
+        builder.add_lines(heading, lines)
+    links = dict.fromkeys(one_line(match[1]) for match in _LINK.finditer(source))
+    builder.add_lines("Links", [link for link in links if link not in text])
     return builder.document("word", path.name)
+
+
+def _plain(source: str) -> str:
+    text: str = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+    return text
+
+
+def _without_binary(data: bytes) -> bytes:
+    """``data`` without the bytes of pictures that stand in it as they are, and may hold braces."""
+    parts: list[bytes] = []
+    place = 0
+    while match := _BINARY.search(data, place):
+        parts.append(data[place : match.start()])
+        place = match.end() + int(match[1])
+    return b"".join([*parts, data[place:]])
+
+
+def _head(source: str) -> str:
+    """How a document begins that is written as ``source`` is: its code page and its fonts."""
+    code_page = _CODE_PAGE.search(source)
+    start = source.find("{\\fonttbl")
+    fonts = source[start : _end_of_group(source, start)] if start >= 0 else ""
+    return "{\\rtf1\\ansi" + (code_page[0] if code_page else "") + fonts
+
+
+def _taken_apart(source: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text without the groups that stand apart, and the name and the content of each of these."""
+    parts: list[str] = []
+    apart: list[tuple[str, str]] = []
+    place = 0
+    while match := _APART.search(source, place):
+        end = _end_of_group(source, match.start())
+        parts.append(source[place : match.start()])
+        apart.append((match["name"], source[match.end() : end - 1]))
+        place = end
+    return "".join([*parts, source[place:]]), apart
+
+
+def _end_of_group(source: str, start: int) -> int:
+    """Where the group ends whose brace stands at ``start``."""
+    depth = 0
+    for match in _SIGN.finditer(source, start):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+    return len(source)

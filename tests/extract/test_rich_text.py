@@ -1,0 +1,66 @@
+"""What a person sees in rich text (RTF) beside its paragraphs is read, too."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import PurePosixPath
+
+import pytest
+
+from rag_core.extract import readers
+from rag_core.types import Extracted
+
+APART = {
+    "footnote": "Footnotes",
+    "*\\annotation": "Comments",
+    "header": "Header and footer",
+    "headerl": "Header and footer",
+    "footerf": "Header and footer",
+    "shptxt": "Text boxes",
+}
+
+
+def read(source: str | bytes) -> Extracted:
+    return readers.read(
+        source if isinstance(source, bytes) else source.encode("cp1251"), PurePosixPath("a.rtf")
+    )
+
+
+def under(found: Extracted, heading: str) -> str:
+    return "\n".join(
+        found.text[part.start : part.end] for part in found.segments if heading in part.heading_path
+    )
+
+
+@pytest.mark.parametrize(("group", "code_page"), [*product(APART, ("", "\\ansicpg1251"))])
+def test_a_group_apart_is_read_below_its_heading(group: str, code_page: str) -> None:
+    words = (
+        "See \\'cf\\'f0\\'e8 \\{braces\\} {\\b first}"
+        if code_page
+        else "See \\u1055?\\u1088?\\u1080? \\{braces\\} {\\b first}"
+    )
+    fonts = "{\\fonttbl{\\f0 Arial;}}"
+    found = read(
+        f"{{\\rtf1\\ansi{code_page}{fonts}\\pard The {{\\{group} \\pard\\plain {words}\\par}}levain rises.\\par}}"
+    )
+    assert found.text.startswith("The levain rises.")
+    assert under(found, APART[group]) == "See При {braces} first"
+
+
+def test_the_bytes_of_a_picture_close_no_group() -> None:
+    picture = b"{\\pict\\wmetafile8\\bin10 " + b"\xff\xff}}}}\\par" + b"}"
+    assert read(b"{\\rtf1\\ansi Before " + picture + b"and after.\\par}").text == "Before and after."
+
+
+def test_the_address_of_a_link_is_read_once() -> None:
+    link = '{{\\field{{\\*\\fldinst HYPERLINK "{0}"}}{{\\fldrslt {1}}}}}'
+    shown, hidden = "https://shown.example", "https://hidden.example/a"
+    found = read(f"{{\\rtf1\\ansi {link.format(shown, shown)} and {link.format(hidden, 'this page')}\\par}}")
+    assert found.text.startswith(f"{shown} and this page")
+    assert under(found, "Links") == hidden
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_text_that_is_cut_off_is_read_so_far(cut: int) -> None:
+    whole = "{\\rtf1\\ansi Levain rises. {\\footnote \\pard Feed it twice a day, in the morning and at night.}\\par}"
+    assert read(whole[:-cut]).text.startswith("Levain rises.")
