@@ -24,10 +24,9 @@ _LINE = re.compile(rb"^==========[ \t]*\r?$", re.M)
 _LINE_OF_TEXT = re.compile(r"^==========[ \t]*\r?$", re.M)
 _LONGEST_LINE = 100
 _ENTRY = re.compile(r"\s*(\S[^\n]*)\n[ \t]*-[ ]?([^\n]*)\n?")
-_AUTHOR = re.compile(r"(\S.*?)[ ]*[(（]([^()（）]*(?:\([^()]*\)[^()（）]*)?)[)）][ ]*")
 _PAGE = re.compile(
-    r"(?i:page|seite|p[áa]gina|страниц[аеы]|bladzijde)[ ]+([\divxlc]+(?:-[\divxlc]+)?)\b"
-    r"|([0-9-]+)[ ]?(?:ページ|페이지)|第[ ]?([0-9-]+)[ ]?[页頁]"
+    r"(?i:page|seite|p[áa]gina|страниц[аеы]|bladzijde)[ ]+([\divxlc]{1,9}(?:-[\divxlc]{1,9})?)\b"
+    r"|(?<![0-9-])([0-9-]{1,19})[ ]?(?:ページ|페이지)|第[ ]?([0-9-]{1,19})[ ]?[页頁]"
 )
 _LOCATION = re.compile(
     r"(?i:location|loc\.|position|emplacement|posici[óo]n|posizione|posição|ubicación|место|locatie"
@@ -103,9 +102,19 @@ def parse(text: str) -> Clipping | None:
     match = _ENTRY.match(text)
     if match is None:
         return None
-    named = _AUTHOR.fullmatch(match[1].strip())
-    book, author = (named[1], named[2]) if named else (match[1], "")
+    book, author = _book_and_author(match[1].strip())
     return Clipping(one_line(book), one_line(author), one_line(match[2]), text[match.end() :].strip())
+
+
+def _book_and_author(line: str) -> tuple[str, str]:
+    """Return the title, and the author that stands in brackets at the end; '' without one."""
+    depth = 0
+    for place in range(len(line) - 1, -1, -1):
+        depth += (line[place] in ")）") - (line[place] in "(（")
+        if depth <= 0:
+            is_author = 0 < place < len(line) - 1
+            return (line[:place].rstrip(), line[place + 1 : -1]) if is_author else (line, "")
+    return line, ""
 
 
 def read(text: str, name: str) -> Extracted | None:

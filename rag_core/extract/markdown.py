@@ -14,9 +14,8 @@ from urllib.parse import unquote
 from rag_core.extract import frontmatter, note_apps, note_names
 from rag_core.extract.filetypes import title_of_name
 from rag_core.extract.markup import Heading, sections
-from rag_core.text import tags
+from rag_core.text import markup, tags
 from rag_core.text.inline import DESTINATION, MOST_OF_A_DESTINATION, code_spans, shown_line, wikilink
-from rag_core.text.markup import FENCE
 from rag_core.text.numbers import Span
 from rag_core.types import Extracted, Link, LinkType, Segment, TitleSource
 
@@ -142,7 +141,7 @@ class _Scanner:
         first = line[0]
         if first in " \t" and self._after_blank and not self._in_list and _INDENTED.match(line):
             return  # code
-        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
+        fence = markup.fence(line) if "```" in line or "~~~" in line else None
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
             self._fence, self._fence_quoted = fence[1], line.lstrip().startswith(">")
             self._paragraph, self._after_blank = -1, True

@@ -21,8 +21,7 @@ OpaqueKind = Literal["fence", "code", "comment", "open comment"]
 LineKind = Literal["text", "heading", "item", "quote", "row", "code", "nothing"]
 
 _BULLETS = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
-FENCE = re.compile(rf"[ \t>]*{_BULLETS}(`{{3,}}|~{{3,}})(.*)", re.S)
-"""A line that opens a block of code: its signs, and what follows them."""
+_FENCE = re.compile(rf"[ \t>]*{_BULLETS}(`{{3,}}|~{{3,}})(.*)", re.S)
 CALLOUT = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
 """What begins a callout: its kind stands in the first group."""
 TASK = re.compile(r"\[([ xX])\] ")
@@ -66,6 +65,11 @@ class Line:
     start: int
     first: int  #: Where its text begins, after the signs of its kind.
     end: int  #: Where its text ends, before white space.
+
+
+def fence(line: str) -> re.Match[str] | None:
+    """Return a match if a line may open a block of code: its signs, and what follows them."""
+    return _FENCE.match(line)
 
 
 def opaque(text: str) -> list[Opaque]:
@@ -141,7 +145,7 @@ def _lines(text: str, fences: Sequence[Span]) -> Iterator[Line]:
             yield _line(text, start, end)
             continue
         first, last = fences[number]
-        is_sign = start == first or (end >= last and FENCE.match(text, start, end))
+        is_sign = start == first or (end >= last and _FENCE.match(text, start, end))
         yield Line("nothing" if is_sign else "code", start, start, end)
 
 

@@ -155,6 +155,12 @@ def test_a_book_in_fictionbook_has_chapters_title_and_author() -> None:
     assert "AAAA" not in found.text
 
 
+def test_the_comments_of_an_editor_are_no_part_of_a_book() -> None:
+    commented = FB2.replace(b"<body>", b"<!-- edited --><?edited?><body><!-- edited -->")
+    assert commented != FB2
+    assert read(commented, "roman.fb2").text == read(FB2, "roman.fb2").text
+
+
 @pytest.mark.parametrize(("name", "data"), [("feeds.opml", OPML), ("mind.mm", MAP)])
 def test_outlines_are_read_below_what_is_above(name: str, data: bytes) -> None:
     found = read(data, name)

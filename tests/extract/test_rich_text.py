@@ -34,15 +34,10 @@ def under(found: Extracted, heading: str) -> str:
 
 @pytest.mark.parametrize(("group", "code_page"), [*product(APART, ("", "\\ansicpg1251"))])
 def test_a_group_apart_is_read_below_its_heading(group: str, code_page: str) -> None:
-    words = (
-        "See \\'cf\\'f0\\'e8 \\{braces\\} {\\b first}"
-        if code_page
-        else "See \\u1055?\\u1088?\\u1080? \\{braces\\} {\\b first}"
-    )
+    name = "\\'cf\\'f0\\'e8" if code_page else "\\u1055?\\u1088?\\u1080?"
+    apart = f"{{\\{group} \\pard\\plain See {name} \\{{braces\\}} {{\\b first}}\\par}}"
     fonts = "{\\fonttbl{\\f0 Arial;}}"
-    found = read(
-        f"{{\\rtf1\\ansi{code_page}{fonts}\\pard The {{\\{group} \\pard\\plain {words}\\par}}levain rises.\\par}}"
-    )
+    found = read(f"{{\\rtf1\\ansi{code_page}{fonts}\\pard The {apart}levain rises.\\par}}")
     assert found.text.startswith("The levain rises.")
     assert under(found, APART[group]) == "See При {braces} first"
 
@@ -62,5 +57,6 @@ def test_the_address_of_a_link_is_read_once() -> None:
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_text_that_is_cut_off_is_read_so_far(cut: int) -> None:
-    whole = "{\\rtf1\\ansi Levain rises. {\\footnote \\pard Feed it twice a day, in the morning and at night.}\\par}"
+    note = "{\\footnote \\pard Feed it twice a day, in the morning and at night.}"
+    whole = f"{{\\rtf1\\ansi Levain rises. {note}\\par}}"
     assert read(whole[:-cut]).text.startswith("Levain rises.")
