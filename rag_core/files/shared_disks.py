@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 _CLOUDS = {
@@ -62,7 +62,7 @@ def shared_by(folder: Path) -> str:
     return "a network disk" if _is_on_network(whole) else ""
 
 
-def _is_on_network(folder: Path) -> bool:
+def _is_on_network(folder: PurePath) -> bool:
     if sys.platform == "win32":
         windll: Any = ctypes.windll
         return (

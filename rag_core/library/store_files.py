@@ -99,8 +99,8 @@ class StoreFiles:
             return
         raise InvalidInput(
             on_shared_disk(folder, service),
-            "Set COMMONPLACE_HOME to a folder of this computer, and export stores to move them. Or set"
-            " `shared_disk` to true; on the command line, add --yes.",
+            "Set COMMONPLACE_HOME to a folder of this computer, and export stores to move them. Or allow it:"
+            " `commonplace config set shared_disk true`, or --yes where a command has it.",
         )
 
     def open(self, viewer: Viewer, name: str) -> Opened:

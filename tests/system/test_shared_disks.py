@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 from contextlib import closing
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,6 +78,20 @@ def test_a_network_disk_of_macos_is_known_by_what_mount_prints(
     assert shared_by(tmp_path / "data") == ""
 
 
+@pytest.mark.parametrize(
+    ("folder", "is_on_network"),
+    [(r"\\nas\home\data", True), (r"Z:\data", True), (r"C:\Users\ada\data", False)],
+)
+def test_a_network_disk_of_windows_is_known_by_its_drive(
+    monkeypatch: pytest.MonkeyPatch, folder: str, is_on_network: bool
+) -> None:
+    kinds = {"Z:\\": 4, "C:\\": 3}  # DRIVE_REMOTE, DRIVE_FIXED
+    kernel = SimpleNamespace(GetDriveTypeW=kinds.__getitem__)
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel), raising=False)
+    monkeypatch.setattr(shared_disks.sys, "platform", "win32")
+    assert shared_disks._is_on_network(PureWindowsPath(folder)) is is_on_network
+
+
 COMMANDS = [("init", "NOTES"), ("store", "create", "s"), ("serve", "--port", "1")]
 
 
@@ -87,8 +103,18 @@ def test_a_first_store_on_a_shared_disk_is_refused_with_the_reason(
     refused = run(*(str(notes) if word == "NOTES" else word for word in command))
     assert refused.status == 2
     assert "is on OneDrive, which other computers may write, too." in refused.err
-    assert "on the command line, add --yes." in refused.err
+    assert "`commonplace config set shared_disk true`, or --yes where a command has it." in refused.err
     assert not list((tmp_path / "OneDrive").rglob("*.db"))
+
+
+def test_the_setting_that_the_refusal_names_allows_it(
+    run: Run, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
+    monkeypatch.setenv("COMMONPLACE_EMBEDDER", "hashing")
+    assert run("init", notes).status == 2
+    assert run("config", "set", "shared_disk", "true").status == 0
+    assert run("init", notes).status == 0
 
 
 def test_who_says_yes_is_asked_no_more_and_doctor_names_the_disk(
@@ -134,7 +160,7 @@ def test_a_python_program_makes_no_first_store_on_a_shared_disk(notes: Path, tmp
     with closing(Library(Settings(data, data / "models", ()))) as library:
         with pytest.raises(InvalidInput, match="is on OneDrive") as refused:
             library.add(notes, "s")
-        assert "`shared_disk`" in refused.value.suggestion
+        assert "shared_disk true" in refused.value.suggestion
         assert library.stores.names(OWNER) == []
     with closing(Library(Settings(data, data / "models", (), shared_disk=True))) as library:
         library.create_store(OWNER, "s", "hashing")

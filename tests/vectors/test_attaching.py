@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,13 +41,17 @@ def zoo(remote_library: Library, notes: Path) -> Library:
     return remote_library
 
 
+def library_in(folder: Path, zoo: Library) -> Library:
+    """The library of another machine with access to the same bucket."""
+    library = Library(zoo.settings.model_copy(update={"data_dir": folder, "backend": "local"}))
+    library._shared.vector_options = zoo._shared.vector_options
+    return library
+
+
 @pytest.fixture
 def second(zoo: Library, tmp_path: Path) -> Iterator[Library]:
-    """Another machine with access to the same bucket."""
-    library = Library(zoo.settings.model_copy(update={"data_dir": tmp_path / "second", "backend": "local"}))
-    library._shared.vector_options = zoo._shared.vector_options
-    yield library
-    library.close()
+    with closing(library_in(tmp_path / "second", zoo)) as library:
+        yield library
 
 
 def at(library: Library) -> RemoteIndex:
@@ -72,6 +77,14 @@ def about(library: Library) -> list[tuple[Any, ...]]:
         ]
     opened.close()
     return rows
+
+
+def test_a_first_store_is_not_attached_on_a_shared_disk(zoo: Library, tmp_path: Path) -> None:
+    with (
+        closing(library_in(tmp_path / "OneDrive" / "data", zoo)) as library,
+        pytest.raises(InvalidInput, match="is on OneDrive"),
+    ):
+        library.placement.attach(OWNER, ADDRESS)
 
 
 def test_an_attached_store_holds_what_the_other_one_has(zoo: Library, second: Library) -> None:
