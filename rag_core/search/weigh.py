@@ -62,7 +62,7 @@ _WORDS_ALONE = 0.25  # in the value, times the share of the passages by words th
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
 _SIGNAL_WORDS, _SIGNAL_ONE = 0.6, -0.1  # one word of several may well mean something else
-_MADE_UP = 0.3  # off the signal, times the share of the words that may be made up
+_MADE_UP = 0.3  # off the signal, times the square of the share of the words that may be made up
 _NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
@@ -394,7 +394,7 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
     return _Rules(
         asked=asked,
         guessed=frozenset(guessed),
-        made_up=_MADE_UP * _made_up(asked, present, real),
+        made_up=_MADE_UP * _made_up(asked, present, real) ** 2,  # one of several may be a rare one
         lifts=lifts and (bool(query.phrases) or holders[frozenset(asked.idf)] <= FEW_HOLDERS),
         # A query of nothing but numbers: one is as near as another to a model.
         needs_number=asked.mode == "hybrid" and bool(asked.numbers) and _is_numbers(asked),

@@ -20,6 +20,7 @@ from tests.conftest import index
 
 MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
 WORDS = "amber birch cedar dune ember fjord grove heath inlet juniper 价格 计划 getUserName café".split()
+_SPANISH = "estornudar primavera jardines flores".split()
 queries = st.lists(
     st.sampled_from([*WORDS, "missing", "-amber", "is", '"birch cedar"']), min_size=1, max_size=5
 )
@@ -359,6 +360,16 @@ def test_a_word_that_nothing_holds_takes_less_similarity_if_the_embedder_knows_i
     found, query, idf = [Candidate(1, "some text", similarity=0.5)], parse("breakfast"), {"breakfast": 9.0}
     [made_up], [real] = (weigh(found, query, idf, "hybrid", real=known) for known in (set(), {"breakfast"}))
     assert made_up.score < RELEVANT <= real.score
+
+
+def test_one_unknown_word_of_several_says_little() -> None:
+    """It may be a rare one: a vocabulary for all languages has few whole words of each."""
+    query, idf = parse(" ".join(_SPANISH)), dict.fromkeys(_SPANISH, 8.0)
+    found = [Candidate(1, "the pollen", similarity=0.39)]
+    [placed] = weigh(found, query, idf, "hybrid", real={*_SPANISH[1:]})
+    assert placed.score >= RELEVANT
+    [placed] = weigh(found, query, idf, "hybrid", real={*_SPANISH[2:]})
+    assert placed.score < RELEVANT
 
 
 def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:
