@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nlargest
 
 from rag_core.errors import RagError
@@ -65,8 +65,7 @@ def candidates(
     if mode == "hybrid":
         near = {**near, **similarities(db, scope, [number for number in ids if number not in near])}
     if isinstance(scope.scale, QuestionScale):
-        to_all = similarities(db, replace(scope, vector=scope.scale.level.vector), list(near))
-        near = scope.scale.applied({chunk: near[chunk] for chunk in to_all}, to_all)
+        near = scope.scale.applied(near, *embeddings.vectors_of(db, scope.identity_id, list(near)))
     elif scope.scale:
         near = scope.scale.applied(near)
     named, by_words = {*words.named}, {*words.by_words, *words.documents.passages}

@@ -69,7 +69,7 @@ class Calibration:
     @property
     def growth(self) -> int:
         """By which factor a store grows until the embedder is measured again; 0: at once."""
-        if self.levels is None:
+        if self.levels is None or not all(level.by_language for level in self.levels):
             return 0
         return GROWTH if self.unrelated != UNRELATED else GROWTH_OF_FEW
 

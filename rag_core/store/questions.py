@@ -2,9 +2,11 @@
 measured with fixed questions that a store hardly answers (`store/probes.py`), embedded as questions, and a
 question's similarities are then read on the scale of minilm, for which ranking and scores were fitted.
 
-Two things say nothing of whether a passage answers: that a question is near all questions of its language,
-and that a passage is. What both have more of this than usual is taken off (T-norm and Z-norm; Auckenthaler,
-Carey and Lloyd-Thomas 2000, "Score Normalization for Text-Independent Speaker Verification Systems").
+Three things say nothing of whether a passage answers: that a question is near all questions of its language,
+that a passage is, and that both are in the same language. A part of what they have more of this than usual is
+taken off (T-norm and Z-norm; Auckenthaler, Carey and Lloyd-Thomas 2000, "Score Normalization for
+Text-Independent Speaker Verification Systems"). The language of a passage is that of the fixed questions
+whose mean has the most similar direction.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from __future__ import annotations
 import base64
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_core.types import Vectors
 
@@ -23,11 +27,16 @@ from rag_core.types import Vectors
 TYPICAL, HIGHEST = 0.01, 0.3
 
 _STAY_BELOW = 0.9  # of the questions: some may be answered by a store
-_OF_QUESTION, _OF_PASSAGE = 0.5, 0.4  # the shares of what they are nearer to all that are taken off
+# The shares that are taken off: of what a question, a passage among those of its language, and the language
+# of a passage have more than usual.
+_OF_QUESTION, _OF_PASSAGE, _OF_LANGUAGE = 0.5, 0.7, 0.3
+_FEW = 5  # passages of a language say little: as many like all others are added
+_ANSWERS = 0.45  # on the scale of minilm, what answers mostly have
 _AS_NEAR = 0.02  # of cosine: languages that a question may be in
 _MOST_VECTORS = 50_000
 _BLOCK = 5_000
 _LEAST_GAP = 0.01  # between the levels
+_Number = TypeVar("_Number", float, npt.NDArray[np.float64])
 _DIGITS = 5  # of levels: sums depend on the order of passages, which may tell of private ones
 
 
@@ -41,12 +50,16 @@ class Level:
     typical: float  #: Median similarity of passages to them.
     highest: float  #: The similarity of the nearest passage that most of them stay below.
     passages: float  #: The mean similarity of passages to their mean.
+    #: The same of the passages in each language; empty if it was not measured yet.
+    by_language: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, language: str, vector: Vectors, **levels: float) -> Level:
-        """Make a level from the mean ``vector`` and from numbers, which are rounded."""
+    def of(cls, language: str, vector: Vectors, by_language: Mapping[str, float], **levels: float) -> Level:
+        """Make a level of the mean ``vector`` and numbers, which are rounded."""
         mean = base64.b64encode(np.asarray(vector, np.float32).tobytes()).decode()
-        return cls(language, mean, **{name: round(number, _DIGITS) for name, number in levels.items()})
+        rounded = {name: round(number, _DIGITS) for name, number in levels.items()}
+        usual = {name: round(number, _DIGITS) for name, number in by_language.items()}
+        return cls(language, mean, by_language=usual, **rounded)
 
     @property
     def vector(self) -> Vectors:
@@ -60,33 +73,64 @@ class QuestionScale:
 
     level: Level
     offset: float  #: What the question is nearer to all of its language than the fixed ones.
+    languages: Sequence[str]  #: The languages that were measured.
+    directions: Vectors  #: The directions of the means of their questions, shape (languages, dimension).
 
-    def apply(self, similarity: float, to_all: float) -> float:
-        """Convert the similarity of a passage, which has a similarity ``to_all`` fixed questions (to their
-        mean), in two linear parts: below ``highest``, and from there to 1."""
+    def apply(self, similarity: float, to_all: float, usual: float) -> float:
+        """Convert the similarity of a passage.
+
+        Args:
+            similarity: The cosine to the question.
+            to_all: The similarity of the passage to the fixed questions (to their mean).
+            usual: The mean of ``to_all`` of the passages in its language.
+
+        """
         level = self.level
-        value = similarity - self.offset - _OF_PASSAGE * (to_all - level.passages)
-        if value <= level.highest:
-            steps = (value - level.typical) / (level.highest - level.typical)
-            return TYPICAL + steps * (HIGHEST - TYPICAL)
-        return 1 - (1 - value) / (1 - level.highest) * (1 - HIGHEST)
+        value = similarity - self.offset - _off_passage(to_all, usual, level.passages)
+        slope = (HIGHEST - TYPICAL) / (level.highest - level.typical)
+        bend = min(level.typical + (_ANSWERS - TYPICAL) / slope, (1 + level.highest) / 2)
+        if value <= bend:
+            return TYPICAL + (value - level.typical) * slope
+        return 1 - (1 - value) / (1 - bend) * (1 - TYPICAL - (bend - level.typical) * slope)
 
-    def applied(self, similarities: Mapping[int, float], to_all: Mapping[int, float]) -> dict[int, float]:
-        """Convert the similarity of each passage, given those ``to_all``; keys are chunk ids."""
-        return {chunk: self.apply(value, to_all[chunk]) for chunk, value in similarities.items()}
+    def applied(
+        self, similarities: Mapping[int, float], chunks: Sequence[int], vectors: Vectors
+    ) -> dict[int, float]:
+        """Convert the similarity of each of ``chunks``; ``vectors`` has a row for each of them."""
+        level = self.level
+        nearest = (vectors @ self.directions.T).argmax(1).tolist() if chunks else []
+        converted: dict[int, float] = {}
+        for chunk, to_all, number in zip(chunks, (vectors @ level.vector).tolist(), nearest, strict=True):
+            usual = level.by_language.get(self.languages[number], level.passages)
+            converted[chunk] = self.apply(similarities[chunk], to_all, usual)
+        return converted
+
+
+def _off_passage(to_all: float, usual: _Number, passages: float) -> _Number:
+    """What is taken off the similarity of a passage that has a similarity ``to_all`` fixed questions, while
+    those in its language have ``usual`` and all have ``passages``."""
+    return _OF_PASSAGE * (to_all - usual) + _OF_LANGUAGE * (usual - passages)
 
 
 def scale_of(levels: Sequence[Level], question: Vectors) -> QuestionScale | None:
-    """Return the scale of the language whose fixed questions are nearest to a question. If several are about
-    as near, as for names, return the strictest of their scales; None if nothing was measured."""
-    kinships = [float(level.vector @ question) for level in levels]
-    nearest = max(kinships, default=0.0)
+    """Return the scale for a question: that of the language whose fixed questions it is nearest to, and of
+    several that are about as near, as for names, the strictest. None if nothing was measured."""
+    if not levels:
+        return None
+    means = np.stack([level.vector for level in levels])
+    kinships = (means @ question).tolist()
+    languages, directions = [level.language for level in levels], _directions(means)
     scales = [
-        QuestionScale(level, _OF_QUESTION * (kinship - level.kinship))
+        QuestionScale(level, _OF_QUESTION * (kinship - level.kinship), languages, directions)
         for level, kinship in zip(levels, kinships, strict=True)
-        if kinship >= nearest - _AS_NEAR
+        if kinship >= max(kinships) - _AS_NEAR
     ]
-    return max(scales, key=lambda scale: scale.level.highest + scale.offset, default=None)
+    return max(scales, key=lambda scale: scale.level.highest + scale.offset)
+
+
+def _directions(means: Vectors) -> Vectors:
+    """The means of the questions of each language, with length 1."""
+    return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 
 
 def measure_levels(
@@ -97,44 +141,56 @@ def measure_levels(
 
     Languages in which the two are nearly the same are left out. ``condition`` is SQL over ``embeddings e``
     that chooses the vectors."""
-    measures = {language: _Measure(vectors) for language, vectors in probes.items()}
+    if not probes:
+        return []
+    languages = list(probes)
+    directions = _directions(np.stack([vectors.mean(0) for vectors in probes.values()]))
+    measures = [_Measure(vectors, len(languages)) for vectors in probes.values()]
     for block in _blocks(db, identity_id, condition):
-        for measure in measures.values():
-            measure.add(block)
-    levels = [measure.level(language) for language, measure in measures.items()]
+        language_of = (block @ directions.T).argmax(1)
+        for measure in measures:
+            measure.add(block, language_of)
+    levels = [measure.level(number, languages) for number, measure in enumerate(measures)]
     return [level for level in levels if level]
 
 
 class _Measure:
-    """Measures a store with the fixed questions of one language."""
+    """Measures a store with the fixed questions of one language; passages are told apart by their own."""
 
-    def __init__(self, questions: Vectors) -> None:
+    def __init__(self, questions: Vectors, languages: int) -> None:
         self._questions, self._mean = questions, questions.mean(0)
-        self._best = np.full(len(questions), -np.inf, np.float32)
+        self._best = np.full((languages, len(questions)), -np.inf)
+        self._sums, self._counts = np.zeros(languages), np.zeros(languages)
         self._medians: list[float] = []
-        self._to_all = np.empty(0, np.float32)
 
-    def add(self, passages: Vectors) -> None:
-        """Look at some of the store's vectors."""
+    def add(self, passages: Vectors, language_of: npt.NDArray[np.intp]) -> None:
+        """Look at some of the store's vectors, each with the number of its language."""
         similarities, to_all = self._questions @ passages.T, passages @ self._mean
         self._medians.append(float(np.median(similarities)))
-        self._best = np.maximum(self._best, (similarities - _OF_PASSAGE * to_all).max(1))
-        self._to_all = np.concatenate([self._to_all, to_all])
+        values = similarities - _OF_PASSAGE * to_all
+        for number in np.unique(language_of):
+            rows = language_of == number
+            self._best[number] = np.maximum(self._best[number], values[:, rows].max(1))
+            self._sums[number] += to_all[rows].sum()
+            self._counts[number] += rows.sum()
 
-    def level(self, language: str) -> Level | None:
-        """Return what was found; None without vectors, or if the levels are too close."""
+    def level(self, number: int, languages: Sequence[str]) -> Level | None:
+        """Return what was found for the questions of one of ``languages``; None without vectors, or if the
+        levels are too close."""
         if not self._medians:
             return None
         alike = self._questions @ self._questions.T
         others = (alike.sum(1) - alike.diagonal()) / (len(alike) - 1)
-        kinship, passages = float(others.mean()), float(self._to_all.mean())
-        best = self._best + _OF_PASSAGE * passages - _OF_QUESTION * (others - kinship)
+        kinship, passages = float(others.mean()), float(self._sums.sum() / self._counts.sum())
+        usual = (self._sums + _FEW * passages) / (self._counts + _FEW)
+        best = (self._best - _off_passage(0.0, usual, passages)[:, np.newaxis]).max(0)
+        best -= _OF_QUESTION * (others - kinship)
         typical, highest = float(np.mean(self._medians)), float(np.quantile(best, _STAY_BELOW))
         if highest - typical < _LEAST_GAP or 1 - highest < _LEAST_GAP:
             return None
-        return Level.of(
-            language, self._mean, kinship=kinship, typical=typical, highest=highest, passages=passages
-        )
+        by_language = dict(zip(languages, usual.tolist(), strict=True))
+        levels = {"kinship": kinship, "typical": typical, "highest": highest, "passages": passages}
+        return Level.of(languages[number], self._mean, by_language, **levels)
 
 
 def _blocks(db: sqlite3.Connection, identity_id: int, condition: str) -> Iterator[Vectors]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +25,15 @@ from tests.support.trees import write
 
 
 def level(language: str, vector: Vectors, *, highest: float = 0.83) -> Level:
-    made = Level.of(language, vector, kinship=0.8, typical=0.75, highest=highest, passages=0.75)
+    usual = {"English": 0.75, "German": 0.78}
+    made = Level.of(language, vector, usual, kinship=0.8, typical=0.75, highest=highest, passages=0.75)
     assert np.array_equal(made.vector, vector)
     return made
+
+
+def scale_with(offset: float) -> QuestionScale:
+    """The scale of an English question that is so much nearer than usual to others."""
+    return QuestionScale(level("English", unit(1, 0)), offset, ["English", "German"], np.eye(2, dtype="f4"))
 
 
 def unit(*numbers: float) -> Vectors:
@@ -41,18 +48,31 @@ def test_there_are_twenty_questions_of_each_language() -> None:
 
 
 def test_the_levels_are_read_as_those_of_minilm() -> None:
-    scale = QuestionScale(level("English", unit(1, 0)), 0.0)
-    assert [scale.apply(it, 0.75) for it in (0.75, 0.83, 1.0)] == pytest.approx([TYPICAL, HIGHEST, 1.0])
-    values = [scale.apply(step / 50, 0.75) for step in range(-50, 51)]
+    scale = scale_with(0.0)
+    values = [scale.apply(value, 0.75, 0.75) for value in (0.75, 0.83, 1.0)]
+    assert values == pytest.approx([TYPICAL, HIGHEST, 1.0])
+    assert scale.apply(0.84, 0.75, 0.75) - HIGHEST == pytest.approx((HIGHEST - TYPICAL) / 8), "as steep above"
+    values = [scale.apply(step / 50, 0.75, 0.75) for step in range(-50, 51)]
     assert values == sorted(values)
 
 
 def test_what_is_near_all_questions_is_less_near() -> None:
     """Of a question and of a passage alike."""
-    usual = QuestionScale(level("English", unit(1, 0)), 0.0)
-    general = QuestionScale(level("English", unit(1, 0)), 0.03)
-    assert general.apply(0.85, 0.75) < usual.apply(0.85, 0.75)
-    assert usual.apply(0.85, 0.80) < usual.apply(0.85, 0.75) < usual.apply(0.85, 0.70)
+    usual, general = scale_with(0.0), scale_with(0.03)
+    assert general.apply(0.85, 0.75, 0.75) < usual.apply(0.85, 0.75, 0.75)
+    near = [usual.apply(0.85, to_all, 0.75) for to_all in (0.80, 0.75, 0.70)]
+    assert near == sorted(near)
+    assert len({*near}) == 3
+
+
+def test_a_passage_is_compared_with_those_in_its_language() -> None:
+    """A German passage that is as near to all questions as German ones are has hardly anything taken off."""
+    scale = scale_with(0.0)
+    english, german = unit(1, 0.2), unit(0.2, 1)
+    converted = scale.applied({1: 0.85, 2: 0.85, 3: 0.9}, [1, 2], np.stack([english, german]))
+    assert converted == pytest.approx(
+        {1: scale.apply(0.85, english[0], 0.75), 2: scale.apply(0.85, german[0], 0.78)}
+    )
 
 
 def test_a_question_has_the_levels_of_its_language_and_of_several_the_strictest() -> None:
@@ -66,6 +86,13 @@ def test_a_calibration_from_before_is_read_as_between_passages() -> None:
     old = Calibration.load(json.dumps({"unrelated": 0.7, "neighbours": 0.9, "passages": 9, "vectors": 30}))
     assert old.levels is None
     assert old.for_question(unit(1, 0)) is old
+
+
+def test_levels_from_before_passages_were_told_apart_by_language_are_measured_again() -> None:
+    now = Calibration(0.7, 0.9, 9, 30, (level("English", unit(1, 0)),))
+    before = replace(now, levels=(replace(level("English", unit(1, 0)), by_language={}),))
+    assert (now.growth, before.growth) == (calibration.GROWTH, 0)
+    assert Calibration.load(json.dumps(asdict(before))) == before
 
 
 @pytest.fixture
