@@ -43,7 +43,7 @@ from typing import NamedTuple
 from rag_core.search import reasons
 from rag_core.search.curves import CURVES
 from rag_core.store.document_words import SHORT_DOCUMENT
-from rag_core.store.questions import HIGHEST
+from rag_core.store.questions import HIGHEST, on_scale
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
 
@@ -456,7 +456,7 @@ def _chance(match: _Match, rules: _Rules) -> float:
     asked, curve = rules.asked, CURVES[rules.asked.mode]
     similarity = match.candidate.similarity
     if similarity is not None:
-        similarity = _on_scale(similarity, asked.highest)
+        similarity = on_scale(similarity, asked.highest)
     if asked.mode == "vector":
         return curve(similarity or 0.0)
     bm25 = match.bm25 / (_BM25_BOUND * asked.total) if asked.total else 0.0
@@ -469,14 +469,6 @@ def _chance(match: _Match, rules: _Rules) -> float:
     if match.candidate.is_silent and not _has_every_word(match, asked):
         return min(chance, _NEARLY)
     return chance
-
-
-def _on_scale(similarity: float, highest: float) -> float:
-    """Read a similarity so that ``highest`` becomes what it is in most stores: in two linear parts, below it
-    and from there to 1. Higher similarities stay higher."""
-    if similarity > highest:
-        return 1 - (1 - similarity) / (1 - highest) * (1 - HIGHEST)
-    return similarity * HIGHEST / highest if similarity > 0 else similarity
 
 
 def _without_guesses(match: _Match, rules: _Rules) -> _Match:

@@ -133,6 +133,14 @@ def _directions(means: Vectors) -> Vectors:
     return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 
 
+def on_scale(similarity: float, highest: float) -> float:
+    """Read a similarity of minilm so that the store's ``highest`` becomes `HIGHEST`: in two linear parts,
+    below it and from there to 1. Higher similarities stay higher."""
+    if similarity > highest:
+        return 1 - (1 - similarity) / (1 - highest) * (1 - HIGHEST)
+    return similarity * HIGHEST / highest if similarity > 0 else similarity
+
+
 def measure_levels(
     db: sqlite3.Connection, identity_id: int, probes: Mapping[str, Vectors], condition: str
 ) -> list[Level]:
