@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rag_core.errors import StoreError
 from rag_core.search import notices
 from rag_core.search.query import MAX_LENGTH, asked, other_keys
-from rag_core.store import Store, facets, find, lexical, spelling
+from rag_core.store import Store, facets, find, lexical, spelling, word_forms
 from rag_core.text.words import with_corrections, with_units, with_words
 from rag_core.types import Filters, Mode, Notice, Query, Viewer
 
@@ -54,7 +54,9 @@ def understand(
 def _spelled(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
     """Return ``query`` with the other spellings of its words, and with corrections of those that no passage
     has."""
-    spellings = spelling.together_or_apart(stores, query, viewer)
+    spellings = word_forms.other_forms(stores, query, viewer)
+    for word, others in spelling.together_or_apart(stores, query, viewer).items():
+        spellings[word] = (*spellings.get(word, (word,)), *others[1:])
     loose = [word for word in query.terms.loose if word.isalpha() and word not in spellings]
     if corrections := spelling.corrections(stores, loose, viewer):
         query = with_corrections(query, corrections)
