@@ -56,7 +56,7 @@ def test_repair_says_what_it_did_and_what_is_left_to_do(run: Run, stores: Path) 
     assert result.out.splitlines() == [
         "1 document read again into a new file, 0 vectors reused.",
         "The list of earlier runs is empty now.",
-        f"The damaged file is kept as {kept.name!r} beside the new one; delete it when nothing is missing.",
+        f"The damaged file is kept as {kept.name!r} next to the new one; delete it when nothing is missing.",
         "Store 'a' is sound.",
         "1 text to be embedded again. Next: commonplace index --store a",
     ]

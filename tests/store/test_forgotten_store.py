@@ -23,7 +23,7 @@ def holds_marker(folder: Path) -> list[str]:
 
 
 def test_deleting_the_last_store_leaves_no_word_of_its_notes(library: Library, notes: Path) -> None:
-    (notes / f"{MARKER}.md").write_text(f"# Trades\n\nThe {MARKER} cuts wood at six.\n")
+    (notes / f"{MARKER}.md").write_text(f"# Trades\n\nThe {MARKER} cuts wood at six.\n", "utf-8")
     index(library, "s", notes)
     reply = library.asking.ask(OWNER, f"When does the {MARKER} cut wood?")
     assert MARKER in reply.answer
@@ -37,7 +37,7 @@ def test_deleting_the_last_store_leaves_no_word_of_its_notes(library: Library, n
 def test_a_renamed_store_keeps_its_history_and_leaves_none_of_it_either(
     library: Library, notes: Path
 ) -> None:
-    (notes / f"{MARKER}.md").write_text(f"# Trades\n\nThe {MARKER} cuts wood at six.\n")
+    (notes / f"{MARKER}.md").write_text(f"# Trades\n\nThe {MARKER} cuts wood at six.\n", "utf-8")
     index(library, "s", notes)
     reply = library.asking.ask(OWNER, f"When does the {MARKER} cut wood?")
     library.asking.keep_reply(OWNER, CONVERSATION, reply)
@@ -54,7 +54,7 @@ def test_a_renamed_store_keeps_its_history_and_leaves_none_of_it_either(
 def test_the_history_of_other_stores_stays(library: Library, notes: Path) -> None:
     for name in ("tea", "wood"):
         (notes / name).mkdir()
-        (notes / name / "a.md").write_text(f"# {name}\n\nThe {name} is ready at six.\n")
+        (notes / name / "a.md").write_text(f"# {name}\n\nThe {name} is ready at six.\n", "utf-8")
         index(library, name, notes / name)
         library.asking.keep_reply(
             OWNER, CONVERSATION, library.asking.ask(OWNER, f"When is the {name} ready?", [name])
@@ -69,7 +69,7 @@ def test_deleting_a_store_stops_its_run(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
-        (notes / f"{number}.md").write_text(f"Note {number}.\n")
+        (notes / f"{number}.md").write_text(f"Note {number}.\n", "utf-8")
     library.create_store(OWNER, "s", "hashing")
     library.add_source(OWNER, "s", notes, ("**/*",))
     reading = threading.Event()

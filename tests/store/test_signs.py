@@ -85,7 +85,7 @@ def test_a_text_that_the_model_cannot_read_is_settled_after_the_mean(
     index(library, "s", notes)
     assert mean(library).any()
     monkeypatch.setattr(Hashing, "reads", lambda _, text: "wolf" not in text)
-    (notes / "wolf.md").write_text("The wolf is not seen.\n")
+    (notes / "wolf.md").write_text("The wolf is not seen.\n", "utf-8")
     assert index(library, "s").state == "done"
     assert library.stores.info(OWNER, "s").unreadable == 1
 
