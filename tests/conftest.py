@@ -12,6 +12,7 @@ import pytest
 
 from rag_core.cli import main
 from rag_core.config import Settings
+from rag_core.extract import drawing
 from rag_core.library import Library
 from rag_core.types import OWNER, Job
 from tests.support.command import Result, Run
@@ -41,6 +42,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest leaves its page in the place of the main module, which child processes would import."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture
+def time_to_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a picture be drawn as slowly as on a busy machine."""
+    monkeypatch.setattr(drawing, "LIMIT_S", 60.0)
 
 
 @pytest.fixture

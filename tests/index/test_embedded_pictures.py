@@ -19,7 +19,10 @@ from tests.extract.test_ocr import packed, picture
 
 GUEST = Viewer("ann", stores=frozenset({"s"}))
 
-pytestmark = pytest.mark.skipif(ocr.find_engine("auto") is None, reason="no OCR is installed")
+pytestmark = [
+    pytest.mark.skipif(ocr.find_engine("auto") is None, reason="no OCR is installed"),
+    pytest.mark.usefixtures("time_to_draw"),
+]
 
 
 def draw(path: Path, words: str) -> None:

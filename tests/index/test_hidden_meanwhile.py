@@ -21,6 +21,8 @@ from tests.conftest import index
 from tests.extract.test_ocr import packed, picture
 from tests.support.documents_made import mail
 
+pytestmark = pytest.mark.usefixtures("time_to_draw")
+
 GUEST = Viewer("ann", stores=frozenset({"s"}))
 WORDS = "BOARDING GATE SEVEN"
 Act = Callable[[Library], object]

@@ -19,6 +19,8 @@ from tests.extract.test_ocr import packed, picture, slides
 from tests.support.documents_made import pdf
 from tests.support.rest import Rest, serving_rest
 
+pytestmark = pytest.mark.usefixtures("time_to_draw")
+
 GUEST = Viewer("ann", stores=frozenset({"s"}))
 STRANGER = Viewer("eve")
 NOISE = Image.frombytes("RGB", (1500, 1200), random.Random(1).randbytes(1500 * 1200 * 3))
