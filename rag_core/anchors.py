@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _OWN_PARTS = frozenset(
-    {"page", "slide", "row", "chapter", "cell", "message", "picture", "event", "contact"}
+    {"page", "slide", "row", "chapter", "cell", "message", "picture", "event", "contact", "bookmark"}
 )  # anchor types
 _MADE_TEXT = frozenset(
     "pdf word slides sheet ebook evernote mail notebook picture archive html calendar contacts".split()

@@ -45,7 +45,7 @@ RECORD = 2
 """A record of JSON Lines, such as a message, is cut only if it is longer than this multiple of a passage."""
 
 _APART = frozenset(
-    {"page", "slide", "row", "chapter", "message", "attachment", "picture", "event", "contact"}
+    {"page", "slide", "row", "chapter", "message", "attachment", "picture", "event", "contact", "bookmark"}
 )
 SMALL = 50
 """A section of fewer characters joins the next."""

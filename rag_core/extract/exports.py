@@ -147,8 +147,8 @@ def _lies_in(node: dict[str, Any], group: dict[str, Any]) -> bool:
 
 
 def _read_bookmarks(root: _Element, name: str) -> Extracted:
-    """Titles with their addresses, below the folders that they are in."""
-    builder, tags = Builder(), list[str]()
+    """A part for each bookmark with its address, below the folders that it is in."""
+    builder, tags, folders = Builder(), list[str](), list[str]()
     depth = 0
     from lxml import etree  # only now: it is slow to import
 
@@ -156,9 +156,11 @@ def _read_bookmarks(root: _Element, name: str) -> Extracted:
         if element.tag == "dl":
             depth += 1 if event == "start" else -1
         elif event == "start" and element.tag in ("h1", "h3"):
-            builder.heading(depth + 1, "".join(element.itertext()))
+            folders = [*folders[:depth], one_line("".join(element.itertext()))]
         elif event == "start" and element.tag == "a" and element.get("href"):
             title = one_line("".join(element.itertext()))
+            folders = folders[:depth]
+            builder.begin("bookmark", title, *folders, title)
             builder.add("\n".join(filter(None, (title, element.get("href")))))
             tags += [tag.strip() for tag in element.get("tags", "").split(",") if tag.strip()]
         elif event == "start" and element.tag == "dd":

@@ -274,14 +274,16 @@ BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def test_bookmarks_are_titles_with_addresses_below_their_folders() -> None:
+def test_each_bookmark_is_a_part_with_its_address_below_its_folders() -> None:
     found = read(BOOKMARKS, "bookmarks.html")
     assert found.title == "Bookmarks"
     assert found.tags == ("baking", "slow food")
-    assert paths(found)[1:] == [
-        ("Bookmarks Menu", "Cooking"),
-        ("Bookmarks Menu", "Cooking", "Drinks"),
+    assert paths(found) == [
+        ("Bookmarks Menu", "Cooking", "Sourdough & rye"),
+        ("Bookmarks Menu", "Cooking", "Drinks", "Tea"),
+        ("Bookmarks Menu", "Home"),
     ]
+    assert {(segment.anchor_type, segment.anchor_ref) for segment in found.segments} >= {("bookmark", "Tea")}
     assert "Sourdough & rye\nhttps://example.org/bread\nHow to feed it" in found.text
     assert "Home\nhttps://example.org/" in found.text
 
