@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,8 @@ def read_whatsapp(text: str, name: str) -> Extracted | None:
             held.append(line)
     messages += [_message(*begun, held)] if begun else []
     title = "" if name.lower().startswith("_chat") else re.sub(r"\.txt$", "", name, flags=re.I)
-    return chat_document("text", name, title, messages)
+    document = chat_document("text", name, title, messages)
+    return replace(document, title_from="file name") if title else document
 
 
 def _message(day: date, clock: str, lines: Sequence[str]) -> ExportedMessage:

@@ -47,6 +47,7 @@ RECORD = 2
 _APART = frozenset(
     {"page", "slide", "row", "chapter", "message", "attachment", "picture", "event", "contact", "bookmark"}
 )
+_BEGINS_WITH_TITLE = frozenset({"event", "contact", "bookmark"})
 SMALL = 50
 """A section of fewer characters joins the next."""
 
@@ -167,11 +168,18 @@ class _Labeller:
                 anchor_type=DATA if _is_data(text, self._minified, start, end) else label.anchor_type,
                 anchor_ref=label.anchor_ref,
                 split_part=number if len(spans) > 1 else 0,
-                prefix=prefix_of(self._document.title, self._document.title_from, label.heading_path),
+                prefix=self._prefix(label, text[start:end]),
                 headings=_headings(label),
             )
             passages.append(passage)
         return passages
+
+    def _prefix(self, label: Segment, text: str) -> str:
+        """``title > headings``; of a part that begins with its title, such as an event, only those above
+        it."""
+        if label.anchor_type in _BEGINS_WITH_TITLE and text.startswith(label.heading_path[-1:]):
+            return prefix_of("", "file name", label.heading_path[:-1])
+        return prefix_of(self._document.title, self._document.title_from, label.heading_path)
 
 
 def _headings(label: Segment) -> str:
