@@ -35,12 +35,12 @@ _STARTS = re.compile(rb"^(?:DTSTART|DUE)(?:;[^:\r\n]{0,200})?:(\d{8})(?:T(\d{4})
 _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
 
 
-def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
     """Where each event, task and journal entry of a calendar is."""
-    return content_lines.spans(data, "|".join(sorted(_ENTRIES)))
+    return content_lines.component_spans(data, "|".join(sorted(_ENTRIES)))
 
 
-def time_of(entry: bytes) -> datetime | None:
+def start_of(entry: bytes) -> datetime | None:
     """When an event begins or a task is due, as on the clock there; None if it does not say so."""
     match = _STARTS.search(entry)
     if match is None:
@@ -63,7 +63,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         builder.add(text)
     named = _NAME.search(text)
     title = content_lines.shown(named[1]) if named else titles[0] if len(titles) == 1 else ""
-    day = time_of(text.encode()) if len(titles) == 1 else None
+    day = start_of(text.encode()) if len(titles) == 1 else None
     return builder.document(
         "calendar",
         path.name,

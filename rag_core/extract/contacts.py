@@ -36,9 +36,9 @@ _DAY = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _KINDS = frozenset("home work cell fax pager main iphone".split())
 
 
-def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+def contact_spans(data: Sliced) -> Iterator[tuple[int, int]]:
     """Where each contact is."""
-    return content_lines.spans(data, "VCARD")
+    return content_lines.component_spans(data, "VCARD")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:

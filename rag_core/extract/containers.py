@@ -61,7 +61,7 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
     """The name under which the file ``path`` with this beginning is read as many documents; None if it is
     one."""
     if kindle.are_clippings(beginning):
-        return path.with_name(path.name + kindle.SUFFIX)
+        return path.with_name(path.name + kindle.CLIPPINGS)
     named = path if has_known_name(path) else named_by_content(beginning, path)
     return named if holds_parts(named) else None
 
@@ -112,7 +112,7 @@ def _messages(data: Sliced) -> Iterator[ContainedPart]:
 
 def _notes(data: Sliced) -> Iterator[ContainedPart]:
     found: list[ContainedPart] = []
-    for number, (start, end) in enumerate(evernote.spans(data), 1):
+    for number, (start, end) in enumerate(evernote.note_spans(data), 1):
         note = data[start:end]
         digest = hashlib.sha256(note).hexdigest()
         created, title = evernote.made(note)
@@ -124,9 +124,9 @@ def _notes(data: Sliced) -> Iterator[ContainedPart]:
 
 def _clippings(data: Sliced) -> Iterator[ContainedPart]:
     found: list[ContainedPart] = []
-    for number, (start, end) in enumerate(kindle.spans(data), 1):
+    for number, (start, end) in enumerate(kindle.clipping_spans(data), 1):
         written = data[start:end]
-        clipping = kindle.parse(written.decode("utf-8", "replace"))
+        clipping = kindle.parse_clipping(written.decode("utf-8", "replace"))
         if clipping is None or not clipping.text:  # a bookmark
             continue
         digest = hashlib.sha256(_as_clippings(written)).hexdigest()
@@ -140,17 +140,19 @@ def _as_clippings(entry: bytes) -> bytes:
 
 
 def _entries(data: Sliced) -> Iterator[ContainedPart]:
-    found = [*_named(data, calendars.spans(data), content_lines.uid, calendars.time_of)]
+    found = [*_named(data, calendars.entry_spans(data), content_lines.uid, calendars.start_of)]
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
 
 
 def _contacts(data: Sliced) -> Iterator[ContainedPart]:
-    return _named(data, contacts.spans(data), content_lines.uid)
+    return _named(data, contacts.contact_spans(data), content_lines.uid)
 
 
 def _references(data: Sliced) -> Iterator[ContainedPart]:
     return _named(
-        data, references.spans(data), lambda part: references.key_of(part[:_HEAD].decode("utf-8", "replace"))
+        data,
+        references.reference_spans(data),
+        lambda part: references.citation_key(part[:_HEAD].decode("utf-8", "replace")),
     )
 
 
@@ -182,6 +184,6 @@ _FORMATS: dict[str, _Format] = {
     ".vcs": _CALENDAR,
     ".vcf": _Format("contact", ".vcf", _contacts, bytes),
     ".bib": _Format("reference", ".bib", _references, bytes),
-    kindle.SUFFIX: _Format("highlight", ".txt", _clippings, _as_clippings),
+    kindle.CLIPPINGS: _Format("highlight", ".txt", _clippings, _as_clippings),
 }
 """Lower-case suffix → how the parts of such a file are found and read."""

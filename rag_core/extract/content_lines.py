@@ -32,7 +32,7 @@ def decoded(data: bytes, path: PurePosixPath) -> str:
     raise damaged(path, data)
 
 
-def spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:
+def component_spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:
     """Where each component is that is called as one of ``names`` (``VEVENT|VTODO``); one inside another is a
     part of it."""
     tags = re.compile(rb"^(?:BEGIN|END):(?:%s)[ \t]{0,50}\r?$" % names.encode("ascii"), re.M | re.I)

@@ -32,7 +32,7 @@ _CRYPT_START, _CRYPT_END = "<en-crypt", "</en-crypt>"
 _ENCRYPTED = "A part of the note {!r} is encrypted in Evernote and is not read."
 
 
-def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+def note_spans(data: Sliced) -> Iterator[tuple[int, int]]:
     """Where each note of an export is."""
     begun: int | None = None
     for place, tag in find_all(data, _TAG, len(_END)):
@@ -61,7 +61,7 @@ def time_of(written: str) -> datetime | None:
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The notes in ``data``: of a single one its title, day and tags are those of the document."""
-    notes = [_parsed(data[start:end]) for start, end in spans(data)]
+    notes = [_parsed(data[start:end]) for start, end in note_spans(data)]
     if binary.signature(data) or not notes:
         raise damaged(path, data)
     builder, warnings = Builder(), list[str]()

@@ -270,8 +270,8 @@ def title_of_name(path: PurePosixPath) -> str:
     """The title of last resort: a note's name in words (``my-weekly-notes`` → ``My weekly notes``), any other
     file's name; without what apps that keep notes write around it."""
     if file_type(path) not in ("markdown", "org"):
-        return note_names.without_marks(path.name)
-    stem = note_names.without_marks(path.stem)
+        return note_names.without_numbers(path.name)
+    stem = note_names.without_numbers(path.stem)
     name = stem if " " in stem else _JOINED.sub(" ", stem).strip() or stem
     first = name.split(" ", 1)[0]
     return name[:1].upper() + name[1:] if first.islower() else name

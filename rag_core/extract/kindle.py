@@ -16,7 +16,7 @@ from rag_core.files.slices import Sliced, find_all
 from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
-SUFFIX = ".clippings"
+CLIPPINGS = ".clippings"
 """What is added to the name of a file of clippings, as others end in ``.txt``, too."""
 END = b"\n==========\n"
 
@@ -83,11 +83,11 @@ def are_clippings(beginning: bytes) -> bool:
     first = _LINE.search(beginning)
     if first is None:
         return False
-    entry = parse(beginning[: first.start()].decode("utf-8", "replace"))
+    entry = parse_clipping(beginning[: first.start()].decode("utf-8", "replace"))
     return entry is not None and "|" in entry.place and any(map(str.isdigit, entry.place))
 
 
-def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+def clipping_spans(data: Sliced) -> Iterator[tuple[int, int]]:
     """Where each entry stands, without the line that ends it."""
     begun = 0
     for place, line in find_all(data, _LINE, _LONGEST_LINE):
@@ -96,7 +96,7 @@ def spans(data: Sliced) -> Iterator[tuple[int, int]]:
     yield begun, len(data)
 
 
-def parse(text: str) -> Clipping | None:
+def parse_clipping(text: str) -> Clipping | None:
     """Read an entry; None if it is none."""
     text = text.replace("\ufeff", "")
     match = _ENTRY.match(text)
@@ -120,7 +120,7 @@ def _book_and_author(line: str) -> tuple[str, str]:
 def read(text: str, name: str) -> Extracted | None:
     """Read a file of clippings, of which a single one is the document itself; None for any other text."""
     entries = _LINE_OF_TEXT.split(text)
-    first = parse(entries[0])
+    first = parse_clipping(entries[0])
     if len(entries) < 2 or first is None:
         return None
     if not any(map(str.strip, entries[1:])):
@@ -129,7 +129,7 @@ def read(text: str, name: str) -> Extracted | None:
         return builder.document("text", name, first.book, date=first.day, metadata=first.properties)
     builder, days = Builder(), list[str]()
     for entry in entries:
-        clipping = parse(entry)
+        clipping = parse_clipping(entry)
         if clipping is None:
             builder.add(entry)
             continue

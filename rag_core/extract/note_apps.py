@@ -93,7 +93,7 @@ def _listed(said: str) -> list[str]:
     return [name for name in names if name]
 
 
-def blocks(text: str) -> dict[str, str]:
+def blocks_of(text: str) -> dict[str, str]:
     """Return the first line of each block of a page that has an identifier, by that."""
     text_of: dict[str, str] = {}
     bullet = ""
@@ -109,7 +109,7 @@ def _with_references(text: str) -> str:
     """The text with that of a block where it is only named by its identifier."""
     if "((" not in text:
         return text
-    return without_marks(text, _replaced(text, blocks(text)))
+    return without_marks(text, _replaced(text, blocks_of(text)))
 
 
 def _replaced(text: str, text_of: Mapping[str, str]) -> list[Mark]:

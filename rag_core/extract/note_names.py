@@ -20,7 +20,7 @@ def is_of_notion(name: str) -> bool:
     return bool(_NOTION.search(name))
 
 
-def without_marks(name: str) -> str:
+def without_numbers(name: str) -> str:
     """The name of a file, or its stem, without what an app wrote before and behind its title, with ``/``
     between the names of pages: ``202511081015 Bread`` → ``Bread``, ``a___b`` → ``a/b``."""
     if (denote := _DENOTE.match(name)) and denote[1]:

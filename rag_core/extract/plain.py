@@ -40,7 +40,7 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
     "csv": partial(tables.row_segments, usual=","),
     "tsv": partial(tables.row_segments, usual="\t"),
     "rst": markup.rst_segments,
-    "bibtex": references.segments,
+    "bibtex": references.reference_segments,
 }
 """How each file type is cut into segments; files of all others are one."""
 

@@ -17,7 +17,7 @@ _TITLE = re.compile(r"^[ \t]*title[ \t]*=[ \t]*([{\"])", re.M | re.I)
 _LONGEST_TITLE = 1000
 
 
-def spans(data: Sliced) -> Iterator[tuple[int, int]]:
+def reference_spans(data: Sliced) -> Iterator[tuple[int, int]]:
     """Where each reference is. What stands before the first one is a part of its own, if there is text."""
     starts = [place for place, _ in find_all(data, _BEGINS, _LONGEST_LINE)]
     if starts and data[: starts[0]].strip():
@@ -25,20 +25,20 @@ def spans(data: Sliced) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], len(data)], strict=False)
 
 
-def key_of(reference: str) -> str:
+def citation_key(reference: str) -> str:
     """What a reference is cited by; '' if it does not say so."""
     match = _KEY.match(reference)
     return match[1] if match else ""
 
 
-def segments(text: str) -> tuple[Segment, ...]:
+def reference_segments(text: str) -> tuple[Segment, ...]:
     """A segment for each reference, below its title or else its key."""
     starts = [match.start() for match in _BEGINS_IN_TEXT.finditer(text)]
     if not starts or text[: starts[0]].strip():
         starts.insert(0, 0)
     found: list[Segment] = []
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        title = _title(text[start:end]) or key_of(text[start:end])
+        title = _title(text[start:end]) or citation_key(text[start:end])
         anchor = ("heading", title) if title else ("text", "")
         found.append(Segment(start, end, (title,) if title else (), *anchor))
     return tuple(segment for segment in found if segment.end > segment.start)

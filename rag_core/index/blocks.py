@@ -58,7 +58,7 @@ def _blocks_of(store: Store, folder: EmbeddedPictures) -> dict[str, str]:
             and not frontmatter.read_frontmatter(text).private
             and not _is_hidden(store, folder, file.path)
         ):
-            text_of |= note_apps.blocks(text)
+            text_of |= note_apps.blocks_of(text)
     return text_of
 
 

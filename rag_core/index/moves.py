@@ -55,7 +55,7 @@ def moved_in_cloud(gone: Sequence[KnownFile], in_cloud: Sequence[FileRecord]) ->
     return [Move(known[0], files[0]) for known, files in pairs if len(known) == len(files) == 1]
 
 
-def candidates(
+def moved_candidates(
     gone: Sequence[KnownFile], new: Sequence[FileRecord], hash_of: HashOf
 ) -> list[tuple[FileRecord, list[KnownFile]]]:
     """For each new file as large as a missing one: the missing documents with the same content and type."""

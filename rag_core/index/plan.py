@@ -18,7 +18,7 @@ from rag_core.extract.filetypes import NAMED
 from rag_core.files import IN_CLOUD, FileStat, Walk, display, opened_in_slices, scan, slices, with_sep
 from rag_core.index.choice import no_match
 from rag_core.index.embedded import EmbeddedPictures
-from rag_core.index.moves import HashOf, KnownFile, Move, candidates, moved_in_cloud, paired
+from rag_core.index.moves import HashOf, KnownFile, Move, moved_candidates, moved_in_cloud, paired
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.jobs import Request
@@ -414,7 +414,7 @@ def _moved(
     from ``read``, unless they must be read by a newer extractor, for which those ``in_cloud`` wait."""
     gone = _gone(seen)
     new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
-    moves = paired(candidates(gone, new, seen.hash_of))
+    moves = paired(moved_candidates(gone, new, seen.hash_of))
     here, found_again = len(moves), {move.known.id for move in moves}
     moves += moved_in_cloud([known for known in gone if known.id not in found_again], in_cloud)
     new_paths = {move.file.stat.path for move in moves}

@@ -43,6 +43,11 @@ def highlight(
     marked = [(origins[first][0], origins[last - 1][1]) for first, last in places_held]
     if phrases and file_type:
         marked += _phrases_shown(text, phrases, file_type)
+    return _united(marked)
+
+
+def _united(marked: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the first spans, in order, with those that touch as one."""
     spans: list[Span] = []
     for start, end in sorted(marked):
         if spans and start <= spans[-1][1]:

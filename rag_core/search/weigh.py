@@ -175,12 +175,12 @@ def weigh(
     matches = _matches(candidates, asked)
     values = _values(matches, asked)
     named = _named_by_others(matches, values) if mode != "vector" else frozenset[int]()
-    newness = _newness(candidates) if recency else [0.0] * len(candidates)
+    if recency:
+        values = _with_newness(values, candidates, recency)
     rules = _rules(matches, asked, real)
     places: list[_Place] = []
     for index, match in enumerate(matches):
         values[index] += _NAMED if index in named else 0.0
-        values[index] += recency * newness[index]
         if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
             values[index] += _EVERY_WORD[mode]
         places.append(_place(index, match, values[index], rules))
@@ -369,6 +369,12 @@ def _names(passage: Candidate, title: str) -> bool:
     escaped = re.escape(title)
     in_a_link = rf"\[\[{escaped}[]|#]"
     return re.search(rf"(?<!\w){escaped}(?!\w)" if " " in title else in_a_link, passage.text) is not None
+
+
+def _with_newness(values: Sequence[float], candidates: Sequence[Candidate], recency: float) -> list[float]:
+    """Return the values, higher by up to ``recency`` the newer their documents are."""
+    newness = _newness(candidates)
+    return [value + recency * newness[index] for index, value in enumerate(values)]
 
 
 def _newness(candidates: Sequence[Candidate]) -> list[float]:

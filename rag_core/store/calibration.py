@@ -177,21 +177,25 @@ def measure(
     if is_scale:
         levels = measure_levels(db, identity_id, embed_probes(["English"]), condition)
         return Calibration(UNRELATED, NEIGHBOURS, 0, vectors_then, tuple(levels), is_scale=True)
-    firsts: list[int] = []
-    pairs: list[tuple[int, int]] = []
-    for first, second in _sampled(db, identity_id, is_public=is_public):
-        firsts.append(first)
-        if second:
-            pairs.append((first, second))
-    if not firsts:
+    sampled = [*_sampled(db, identity_id, is_public=is_public)]
+    if not sampled:
         return None
-    chunks, vectors = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
-    between = _levels(firsts, pairs, chunks, vectors) if len(firsts) >= _LEAST else None
+    between, compared = _between(db, identity_id, sampled)
     levels = measure_levels(db, identity_id, embed_probes(PROBES), condition)
     if between is None and not levels:
         return None
     unrelated, neighbours = between or (UNRELATED, NEIGHBOURS)  # as they are
-    return Calibration(unrelated, neighbours, len(chunks), vectors_then, tuple(levels))
+    return Calibration(unrelated, neighbours, compared, vectors_then, tuple(levels))
+
+
+def _between(
+    db: sqlite3.Connection, identity_id: int, sampled: Sequence[tuple[int, int]]
+) -> tuple[tuple[float, float] | None, int]:
+    """Return `_levels` of the first passages of documents and those after them, and how many have vectors."""
+    firsts = [first for first, _ in sampled]
+    pairs = [(first, second) for first, second in sampled if second]
+    chunks, vectors = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
+    return (_levels(firsts, pairs, chunks, vectors) if len(firsts) >= _LEAST else None), len(chunks)
 
 
 def _levels(

@@ -100,10 +100,7 @@ class Markup:
 def read_markup(text: str, kept: Sequence[Span] = ()) -> Markup:
     """Read a passage of a note; comments that overlap one of the spans ``kept`` are text."""
     stretches = opaque(text)
-    comments = [(place.start, place.end) for place in stretches if place.kind.endswith("comment")]
-    if front := _FRONT_MATTER.match(text):
-        comments.append(front.span())
-    comments = [span for span in comments if not any(a < span[1] and span[0] < b for a, b in kept)]
+    comments = _comments(text, stretches, kept)
     fences = [(place.start, place.end) for place in stretches if place.kind == "fence"]
     masked = _masked(text, comments, _HIDDEN)
     lines = tuple(_lines(masked, fences))
@@ -111,6 +108,14 @@ def read_markup(text: str, kept: Sequence[Span] = ()) -> Markup:
     prefixes = [(line.start, line.first) for line in lines if line.kind not in ("code", "nothing")]
     marks += _marks(_masked(masked, prefixes, " "), lines)
     return Markup(lines, tuple(disjoint(marks)))
+
+
+def _comments(text: str, stretches: Sequence[Opaque], kept: Sequence[Span]) -> list[Span]:
+    """Return the comments and the front matter of a note but those that overlap one of the spans ``kept``."""
+    comments = [(place.start, place.end) for place in stretches if place.kind.endswith("comment")]
+    if front := _FRONT_MATTER.match(text):
+        comments.append(front.span())
+    return [(start, end) for start, end in comments if not any(a < end and start < b for a, b in kept)]
 
 
 def disjoint(marks: Sequence[Mark]) -> Iterator[Mark]:
