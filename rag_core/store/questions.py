@@ -29,8 +29,9 @@ TYPICAL, HIGHEST = 0.01, 0.3
 _STAY_BELOW = 0.9  # of the questions: some may be answered by a store
 # The shares that are taken off: of what a question, a passage among those of its language, and the language
 # of a passage have more than usual.
-_OF_QUESTION, _OF_PASSAGE, _OF_LANGUAGE = 0.5, 0.7, 0.3
+_OF_QUESTION, _OF_PASSAGE, _OF_LANGUAGE = 0.5, 0.5, 0.4
 _FEW = 5  # passages of a language say little: as many like all others are added
+_STEEPER = 2  # at most, above the highest than straight to 1: with hardly any gap below, it would be a step
 _ANSWERS = 0.45  # on the scale of minilm, what answers mostly have
 _AS_NEAR = 0.02  # of cosine: languages that a question may be in
 _MOST_VECTORS = 50_000
@@ -87,11 +88,14 @@ class QuestionScale:
         """
         level = self.level
         value = similarity - self.offset - _off_passage(to_all, usual, level.passages)
-        slope = (HIGHEST - TYPICAL) / (level.highest - level.typical)
-        bend = min(level.typical + (_ANSWERS - TYPICAL) / slope, (1 + level.highest) / 2)
+        below = (HIGHEST - TYPICAL) / (level.highest - level.typical)
+        if value <= level.highest:
+            return TYPICAL + (value - level.typical) * below
+        to_one = (1 - HIGHEST) / (1 - level.highest)
+        bend = level.highest + (_ANSWERS - HIGHEST) / max(to_one, min(below, _STEEPER * to_one))
         if value <= bend:
-            return TYPICAL + (value - level.typical) * slope
-        return 1 - (1 - value) / (1 - bend) * (1 - TYPICAL - (bend - level.typical) * slope)
+            return HIGHEST + (value - level.highest) * (_ANSWERS - HIGHEST) / (bend - level.highest)
+        return 1 - (1 - value) / (1 - bend) * (1 - _ANSWERS)
 
     def applied(
         self, similarities: Mapping[int, float], chunks: Sequence[int], vectors: Vectors

@@ -51,7 +51,6 @@ def test_the_levels_are_read_as_those_of_minilm() -> None:
     scale = scale_with(0.0)
     values = [scale.apply(value, 0.75, 0.75) for value in (0.75, 0.83, 1.0)]
     assert values == pytest.approx([TYPICAL, HIGHEST, 1.0])
-    assert scale.apply(0.84, 0.75, 0.75) - HIGHEST == pytest.approx((HIGHEST - TYPICAL) / 8), "as steep above"
     values = [scale.apply(step / 50, 0.75, 0.75) for step in range(-50, 51)]
     assert values == sorted(values)
 
@@ -71,7 +70,7 @@ def test_a_passage_is_compared_with_those_in_its_language() -> None:
     english, german = unit(1, 0.2), unit(0.2, 1)
     converted = scale.applied({1: 0.85, 2: 0.85, 3: 0.9}, [1, 2], np.stack([english, german]))
     assert converted == pytest.approx(
-        {1: scale.apply(0.85, english[0], 0.75), 2: scale.apply(0.85, german[0], 0.78)}
+        {1: scale.apply(0.85, english[0], 0.75), 2: scale.apply(0.85, german[0], 0.78)}, abs=1e-5
     )
 
 
