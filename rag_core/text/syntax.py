@@ -21,13 +21,13 @@ _ESCAPED_END = re.compile(r"\\[nrt]")
 _WORD = re.compile(r"[^\W\d_]{2,}+")
 _SENTENCE = 4  # words that may be one
 
-_REFERENCE = re.compile(r"^[ \t]*@[^\n]*", re.M)
-_FIELD = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*=[ \t]*[{\"]*([^\n]*)", re.M)
+_ENTRY = re.compile(r"^[ \t]*@[^\n]*", re.M)
+_FIELD = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*=[ \t]*[{\"]*", re.M)
+_END = re.compile(r"(?<![}\"])[}\"]++,?[ \t]*+$", re.M)
 _READ_FIELDS = frozenset(
-    "title subtitle booktitle abstract author editor journal journaltitle keywords note annote publisher"
-    " series school institution howpublished".split()
+    "title subtitle booktitle abstract author editor year date journal journaltitle keywords note annote"
+    " publisher series school institution howpublished".split()
 )
-_CLOSING = ' \t}",)'
 
 _DAY = re.compile(r"^\d{4}-\d\d-\d\d \([A-Z][a-z]+, \d{1,2} [A-Z][a-z]+ \d{4}\)\n?", re.M)
 _CLOCK = re.compile(r"^\d\d:\d\d ", re.M)
@@ -62,18 +62,23 @@ def _values(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _of_references(text: str) -> Iterator[Span]:
     """Entry types, keys and fields of BibTeX but what people read."""
-    if not _REFERENCE.search(text):
+    if not _ENTRY.search(text):
         return
-    lines = [(match.start(), match.end(), match) for match in _REFERENCE.finditer(text)]
-    lines += [(match.start(), match.end(), match) for match in _FIELD.finditer(text)]
-    for start, end, match in sorted(lines, key=lambda line: line[:2]):
-        if match.re is _REFERENCE or match[1].lower() not in _READ_FIELDS:
+    spans = [entry.span() for entry in _ENTRY.finditer(text)]
+    for field in _FIELD.finditer(text):
+        is_read = field[1].lower() in _READ_FIELDS
+        spans.append((field.start(), field.end() if is_read else _end_of_line(text, field.end())))
+    spans += [end.span() for end in _END.finditer(text)]
+    at = 0
+    for start, end in sorted(spans):
+        if start >= at:
             yield start, end
-            continue
-        yield start, match.start(2)
-        kept = match.start(2) + len(match[2].rstrip(_CLOSING))
-        if kept < end:
-            yield kept, end
+            at = end
+
+
+def _end_of_line(text: str, place: int) -> int:
+    end = text.find("\n", place)
+    return len(text) if end < 0 else end
 
 
 def _of_chats(text: str) -> Iterator[Span]:

@@ -16,6 +16,7 @@ REFERENCE = (
     "@article{olsen2022,\n  author = {Olsen, Kari},\n  title = {Wooden {Bridges} in Salt Air},\n"
     '  year = 2022,\n  doi = "10.1/x",\n  abstract = {Larch without varnish lasts,\n   eleven years.},\n}'
 )
+READ = "Olsen, Kari\nWooden {Bridges} in Salt Air\n2022,\n\nLarch without varnish lasts,\n   eleven years."
 
 
 def kept(file_type: str, text: str) -> str:
@@ -31,7 +32,11 @@ def kept(file_type: str, text: str) -> str:
     [
         ("text", CHAT, "Jonas: hedgehog in the compost\nNora: see 10:30 then"),
         ("text", "08:15 Wake up\n08:30 Leave for the train", None),  # a list of one's own
-        ("bibtex", REFERENCE, "Olsen, Kari\nWooden {Bridges} in Salt Air\n\n\nLarch without varnish lasts"),
+        (
+            "bibtex",
+            REFERENCE,
+            READ,
+        ),
         ("bibtex", "% a library of mine", None),
         (
             "json",
