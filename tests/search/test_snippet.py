@@ -167,7 +167,9 @@ def test_tags_take_no_room_from_what_is_shown() -> None:
 def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> None:
     spans = highlight(text, unit_forms(query_words(query)))
     hidden = left_out_spans(text, "markdown", spans)
-    assert all(text[start] == "<" and text[end - 1] == ">" for start, end in hidden)
+    for start, end in hidden:  # a comment without an end goes on in the next passage
+        assert text[start] == "<"
+        assert text[end - 1] == ">" or text.startswith("<!--", start)
     kept = "".join(piece for piece, _ in pieces(text, spans))
     assert kept == text
     marked = [piece for piece, is_marked in pieces(text, spans, None, hidden) if is_marked]
