@@ -37,6 +37,14 @@ def _pictures_of(blob: bytes) -> bytes:
     return record(0x00EB, group[:60]) + record(0x003C, group[60:])
 
 
+def drawn_workbook() -> bytes:
+    """An XLS with text boxes, a chart, a comment and a picture."""
+    cells = record(0x0205, struct.pack("<HHHBB", 0, 0, 0, 1, 0))
+    boxes = _text_box(6, "Prüfung läuft", is_wide=False) + _text_box(0x1E, "価格 bis Mai", is_wide=True)
+    plan = cells + boxes + _chart("Ernte in Tonnen", "Äpfel") + comment(0, 0, "Ada", "A comment")
+    return made.xls_of(_pictures_of(PNG), Plan=plan, Empty=cells)
+
+
 def test_what_an_old_workbook_draws_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
 
@@ -45,10 +53,7 @@ def test_what_an_old_workbook_draws_is_read(monkeypatch: pytest.MonkeyPatch) -> 
         return "Scanned receipt"
 
     monkeypatch.setattr(pictures, "text_of", text_of)
-    cells = record(0x0205, struct.pack("<HHHBB", 0, 0, 0, 1, 0))
-    boxes = _text_box(6, "Prüfung läuft", is_wide=False) + _text_box(0x1E, "価格 bis Mai", is_wide=True)
-    plan = cells + boxes + _chart("Ernte in Tonnen", "Äpfel") + comment(0, 0, "Ada", "A comment")
-    found = read(made.xls_of(_pictures_of(PNG), Plan=plan, Empty=cells), "a.xls")
+    found = read(drawn_workbook(), "a.xls")
     assert under(found, "Text boxes").split("\n") == ["Prüfung läuft", "価格 bis Mai"]
     assert under(found, "Charts").split("\n") == ["Ernte in Tonnen", "Äpfel"]
     assert under(found, "Comments") == "A1: Ada: A comment"

@@ -17,9 +17,18 @@ from pillow_heif import register_heif_opener
 
 from rag_core.errors import ExtractError
 from rag_core.extract import Worker, extract, ocr, pictures
+from rag_core.extract.containers import data_of, parts_of
 from rag_core.store.problems import shared_reason
 from rag_core.types import Extracted
-from tests.extract import test_ruby, test_sheets_as_shown, test_slides_as_shown, test_word_as_shown
+from tests.extract import (
+    test_binary_workbooks,
+    test_rich_text,
+    test_ruby,
+    test_sheets_as_shown,
+    test_slides_as_shown,
+    test_word_as_shown,
+)
+from tests.extract.test_calendars import calendar
 from tests.extract.test_content import FB2, MAP, OPML, web_archive
 from tests.extract.test_exports import BOOKMARKS, CLIPPINGS, TELEGRAM
 from tests.extract.test_note_apps import BLOCK, ORG
@@ -45,6 +54,8 @@ _FAMILIES = (
         "mind.mm": MAP,
         "page.mht": web_archive(),
         "bookmarks.html": BOOKMARKS.replace("How to feed it", PHRASE).encode(),
+        "tea.ics": calendar(f"UID:1\r\nSUMMARY:{PHRASE}\r\nDTSTART:20260612T074500", "UID:2\r\nSUMMARY:Sea"),
+        "tea.vcf": f"BEGIN:VCARD\nFN:{PHRASE}\nTEL:1\nEND:VCARD\nBEGIN:VCARD\nFN:Ann\nEND:VCARD\n".encode(),
     }
 )
 _TEXTS = {
@@ -55,6 +66,8 @@ _TEXTS = {
     "a.md": f"tags:: a, [[b c]]\n\n- {PHRASE}\n  id:: {BLOCK}\n- (({BLOCK})) H<sub>2</sub>O **w**ord\n",
     "_chat.txt": f"[08.11.25, 10:15:00] Anna: {PHRASE}\n" * 10,
     "My Clippings.txt": f"Emma (Austen)\n{CLIPPINGS['English']}\n\n{PHRASE}\n==========\n" * 3,
+    "a.bib": f"@book{{a1,\n title = {{{PHRASE}}},\n year = 1999\n}}\n\n@misc{{b2,\n title = {{Sea}}\n}}\n"
+    * 3,
     "result.json": json.dumps(TELEGRAM).replace("Good night", PHRASE),
     "keep.json": json.dumps({"isTrashed": False, "title": "Tea", "textContent": PHRASE}),
     "a.canvas": json.dumps({"nodes": [{"id": "a", "type": "text", "text": PHRASE}], "edges": []}),
@@ -140,6 +153,11 @@ RICH = {
     "rich.xlsx": test_sheets_as_shown.RICH,
     "strict.xlsx": made.strict(test_sheets_as_shown.RICH),
     "rich.xls": test_sheets_as_shown.old_workbook(),
+    "drawn.xls": test_binary_workbooks.drawn_workbook(),
+    "rich.xlsb": test_binary_workbooks.binary_workbook(),
+    "rich.rtf": "".join(f"{{\\{group} \\pard See \\'cf.\\par}}" for group in test_rich_text.APART)
+    .join(("{\\rtf1\\ansi The ", "levain rises.\\par}"))
+    .encode(),
     "rich.ods": made.opendocument(
         test_sheets_as_shown.SHEET, "spreadsheet", **{"Object 1__content": test_sheets_as_shown.CHART}
     ),
@@ -185,6 +203,30 @@ def test_no_damage_to_text_stops_the_one_who_reads(name: str) -> None:
         assert places == sorted(places)
         assert all(0 <= start <= end <= len(found.text) for start, end in places)
         assert all(0 <= link.start <= len(found.text) for link in found.links)
+
+
+_CONTAINERS = {
+    "all.mbox": _FAMILIES["all.mbox"],
+    "notes.enex": _FAMILIES["notes.enex"],
+    "tea.ics": _FAMILIES["tea.ics"],
+    "tea.vcf": _FAMILIES["tea.vcf"],
+    "a.bib": _TEXTS["a.bib"].encode(),
+    "My Clippings.txt.clippings": _TEXTS["My Clippings.txt"].encode(),
+}
+"""Files of many documents, under the names that they are read by."""
+
+
+@pytest.mark.parametrize("name", _CONTAINERS)
+def test_parts_of_a_damaged_file_lie_apart_under_different_names(name: str) -> None:
+    data, path = _CONTAINERS[name], PurePosixPath(name)
+    assert len(parts_of(data, path)) > 1
+    for seed in range(MUTATIONS):
+        changed = mutated(data, seed)
+        parts = sorted(parts_of(changed, path), key=lambda part: part.start)
+        assert len({part.name for part in parts}) == len(parts)
+        places = [place for part in parts for place in (part.start, part.end)]
+        assert places == sorted(places)
+        assert all(data_of(changed, path, part) is not None for part in parts)
 
 
 SAID = {
