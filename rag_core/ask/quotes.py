@@ -42,7 +42,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class QuoteMark:
     """A quote mark in a text."""
 
     start: int
@@ -59,7 +59,7 @@ class Mark:
         return self.sign in _CLOSE
 
 
-def mark_at(text: str, position: int) -> Mark | None:
+def mark_at(text: str, position: int) -> QuoteMark | None:
     """Return the quote mark at ``position``, counting equal marks directly after it; None for none."""
     if (
         text[position] not in _FIRST
@@ -71,7 +71,9 @@ def mark_at(text: str, position: int) -> Mark | None:
     end, count = match.end(), len(match[0]) if match[1] else 1
     while not match[1] and (more := _MARK.match(text, end)) and _sign(more[0]) == sign:
         end, count = more.end(), count + 1
-    return Mark(position, end, sign, count, weak, text[max(0, position - 1) : position], text[end : end + 1])
+    return QuoteMark(
+        position, end, sign, count, weak, text[max(0, position - 1) : position], text[end : end + 1]
+    )
 
 
 def _sign(written: str) -> str:
@@ -85,7 +87,7 @@ def _sign(written: str) -> str:
     return sign if sign in SIGNS else {"``": "`", ",,": "„"}.get(written, "")
 
 
-def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
+def _marks(text: str, start: int, end: int) -> Iterator[QuoteMark]:
     while match := _MARK.search(text, start, end):
         mark = mark_at(text, match.start())
         start = mark.end if mark else match.end()
@@ -93,7 +95,7 @@ def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
             yield mark
 
 
-def opening(text: str, position: int) -> Mark | None:
+def opening(text: str, position: int) -> QuoteMark | None:
     """Return the quote mark at ``position`` if it can open a quote: not an apostrophe, an inch sign or an
     empty quote."""
     mark = mark_at(text, position)
@@ -107,7 +109,7 @@ def opening(text: str, position: int) -> Mark | None:
     return None if is_empty or is_apostrophe or is_closing or is_inches else mark
 
 
-def closing(text: str, mark: Mark) -> Mark | None:
+def closing(text: str, mark: QuoteMark) -> QuoteMark | None:
     """Return the mark that closes the quote opened by ``mark``, in the same paragraph; None if there is
     none."""
     paragraph = _BLANK_LINE.search(text, mark.end)
@@ -119,14 +121,14 @@ def closing(text: str, mark: Mark) -> Mark | None:
     return _first_of(_OTHER_CLOSERS.get(mark.sign, ""), text, mark, end if line < 0 else line) or close
 
 
-def is_decided(text: str, mark: Mark, close: Mark | None) -> bool:
+def is_decided(text: str, mark: QuoteMark, close: QuoteMark | None) -> bool:
     """Whether ``close`` (None: nothing) stays the end of the quote at ``mark``, however ``text`` goes on."""
     if _BLANK_LINE.search(text, mark.end):
         return True
     return close is not None and (close.sign in _CLOSERS[mark.sign] or "\n" in text[mark.end :])
 
 
-def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
+def _first_of(closers: str, text: str, mark: QuoteMark, end: int) -> QuoteMark | None:
     """Return the first mark, before ``end``, at which the quote at ``mark`` and the quotes inside it are
     closed by one of ``closers``; None if there is none."""
     opened = dict.fromkeys(closers, mark.count)
@@ -138,7 +140,7 @@ def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
     return None
 
 
-def _opens_inside(other: Mark, mark: Mark, closer: str) -> int:
+def _opens_inside(other: QuoteMark, mark: QuoteMark, closer: str) -> int:
     """Return how many nested quotes the mark ``other`` opens inside the quote of ``mark``; negative if it
     closes them."""
     if mark.weak:
