@@ -17,12 +17,13 @@ from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_document, no_store
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
+from rag_core.models.built_in import BUILT_IN
 from rag_core.search.gather import Scope
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.search.understand import understand
-from rag_core.store import documents, embeddings, find, suggest
+from rag_core.store import Store, documents, embeddings, find, suggest
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import Known, active_identity, meta, now
@@ -139,7 +140,8 @@ class Searching(Service):
             raise no_store(viewer, "There is no store yet.")
         with self._shared.priority.searching():
             stores = [open_store.store for open_store in opened.values()]
-            interpreted = understand(query, filters, stores, viewer, options.mode)
+            known = self._known_words(stores, query) if options.mode == "hybrid" else frozenset[str]()
+            interpreted = understand(query, filters, stores, viewer, options.mode, known)
             scope_of = partial(self._scope, viewer, interpreted.query, options.mode)
             answer = replace(search(opened, scope_of, interpreted, options), timestamp=timestamp)
         for error in failed:
@@ -314,6 +316,23 @@ class Searching(Service):
         except RagError as error:
             return str(error)
         return ""
+
+    def _known_words(self, stores: Sequence[Store], query: Query) -> frozenset[str]:
+        """Return the query's words that the built-in model of one of the stores has as whole words, also in
+        the plural. They are no typing errors, even if no passage has them; meaning finds what they are about."""
+        known: set[str] = set()
+        for store in stores:
+            with suppress(EmbedderError, StoreError):
+                with store.read() as db:
+                    name = kept(db, meta)["embedder"]
+                if name not in BUILT_IN:
+                    continue
+                embedder = self._embedders.get(name)
+                one = embedder.count_tokens("a")
+                for word, _ in query.terms.typed:
+                    if one in (embedder.count_tokens(word), embedder.count_tokens(f"{word}s")):
+                        known.add(word)
+        return frozenset(known)
 
     def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
         """Make a store ready to search; only by words if its embedder is unavailable or did not make its

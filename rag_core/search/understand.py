@@ -5,7 +5,7 @@ The stores tell which keys are properties, which filters match nothing, and whic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -28,13 +28,18 @@ class Interpreted:
 
 
 def understand(
-    query: Query, filters: Filters | None, stores: Sequence[Store], viewer: Viewer, mode: Mode
+    query: Query,
+    filters: Filters | None,
+    stores: Sequence[Store],
+    viewer: Viewer,
+    mode: Mode,
+    known: Set[str] = frozenset(),
 ) -> Interpreted:
     """Interpret a query of `asked` and its ``filters`` for these stores.
 
     A key that names a property of a document becomes a filter, and words that no passage has are replaced by
-    similar ones. Of a pasted text only the rarest words are searched. Stores that cannot be read are left
-    out.
+    similar ones, but for the ``known`` ones, which are no typing errors. Of a pasted text only the rarest
+    words are searched. Stores that cannot be read are left out.
     """
     remarks = [Notice.of(remark) for remark in query.remarks]
     if keys := other_keys(query.raw):
@@ -47,18 +52,18 @@ def understand(
         remarks.append(Notice("long_query", {"length": len(query.raw)}))
         query = with_words(query, lexical.rarest(stores, dict(query.terms.typed), viewer))
     elif mode != "vector":
-        query = _spelled(query, stores, viewer)
+        query = _spelled(query, stores, viewer, known)
     return Interpreted(query, allowed, unmatched, tuple(remarks))
 
 
-def _spelled(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
+def _spelled(query: Query, stores: Sequence[Store], viewer: Viewer, known: Set[str]) -> Query:
     """Return ``query`` with the other spellings of its words, and with corrections of those that no passage
-    has."""
+    has and that are not ``known``."""
     spellings = word_forms.other_forms(stores, query, viewer)
     for word, others in spelling.together_or_apart(stores, query, viewer).items():
         spellings[word] = (*spellings.get(word, (word,)), *others[1:])
     loose = [word for word in query.terms.loose if word.isalpha() and word not in spellings]
-    if corrections := spelling.corrections(stores, loose, viewer):
+    if corrections := spelling.corrections(stores, loose, viewer, known):
         query = with_corrections(query, corrections)
     return with_units(query, {word: "|".join(others) for word, others in spellings.items()})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import pairwise
 
@@ -60,13 +60,16 @@ def _spellings(query: Query) -> dict[str, list[str]]:
     return spellings if len(spellings) <= _MOST_APART else {}
 
 
-def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
+def corrections(
+    stores: Sequence[Store], words: Sequence[str], viewer: Viewer, known: Set[str] = frozenset()
+) -> dict[str, tuple[str, ...]]:
     """Return words that ``viewer`` may see for words of a query that no passage has, at most three for
     each.
 
     The last word may be unfinished: it is kept, followed by the most frequent words of titles that begin
     with it. Other words are only corrected if no passage has another form of them, or a word that begins with
-    them. They get words that are one typing error away, those in titles first, then the most frequent.
+    them, and if they are not ``known`` as words. They get words that are one typing error away, those in
+    titles first, then the most frequent.
     """
     unknown = [word for word in words if LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
     if not unknown:
@@ -85,7 +88,7 @@ def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -
     if longer and last in unknown:
         corrected[last] = (last, *_commonest(longer))
         has_longer.append(last)
-    unknown = [word for word in unknown if len(word) >= _SHORTEST and word not in has_longer]
+    unknown = [word for word in unknown if len(word) >= _SHORTEST and word not in {*has_longer, *known}]
     for word in unknown[:_MOST_CORRECTED]:
         if meant := _one_error_away(stores, word, allowed):
             corrected[word] = meant

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Mode, Viewer
-from tests.conftest import stores_of
+from tests.conftest import index, stores_of
+from tests.support.trees import write
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"firms"}))
 NOTES = {
@@ -234,3 +237,24 @@ def test_a_word_that_stands_somewhere_is_not_corrected(tmp_path: Path, query: st
         answer = opened.search(OWNER, query, mode="lexical")
         assert [hit.document.path for hit in answer.hits] == ["z.md"]
         assert answer.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("lawyer", {}),
+        ("noodle soup", {}),
+        ("layre", {"layre": ("layer",)}),
+        ("dooble art", {"dooble": ("doodle",)}),
+    ],
+)
+def test_a_word_that_the_model_knows_is_no_typing_error(
+    model_dir: Path, tmp_path: Path, query: str, meant: dict[str, tuple[str, ...]]
+) -> None:
+    notes = tmp_path / "notes"
+    write(notes, {"onion.md": "# Onions\n\nEach layer of an onion is a leaf.", "art.md": "A doodle of soup."})
+    with closing(Library.open(Settings(tmp_path / "data", model_dir, (tmp_path,)))) as library:
+        library.create_store(OWNER, "s", "minilm")
+        index(library, "s", notes)
+        answer = library.search(OWNER, query, mode="hybrid")
+        assert dict(answer.query.terms.corrected) == meant
