@@ -319,7 +319,8 @@ class Searching(Service):
 
     def _known_words(self, stores: Sequence[Store], query: Query) -> frozenset[str]:
         """Return the query's words that the built-in model of one of the stores has as whole words, also in
-        the plural. They are no typing errors, even if no passage has them; meaning finds what they are about."""
+        the plural. They are no typing errors, even if no passage has them: meaning finds what they are
+        about."""
         known: set[str] = set()
         for store in stores:
             with suppress(EmbedderError, StoreError):
