@@ -33,7 +33,7 @@ class Readings:
             self.end()
 
     def end(self, text: str = "") -> None:
-        """End the word: ``text`` without a reading follows, and may begin with an ending, as in 食べる."""
+        """End the word. ``text`` is what follows without ruby; its beginning may be of the word: 食べる."""
         if self._base:
             ending = _ENDING.match(text)
             added = ending[0] if ending else ""

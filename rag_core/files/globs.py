@@ -138,7 +138,7 @@ def split_glob(pattern: str) -> tuple[Path, str]:
     """
     typed = pattern.strip()
     if not typed or "\0" in typed:
-        raise InvalidInput(f"The pattern {pattern!r} is empty or broken.", "Give a folder such as '~/notes'.")
+        raise InvalidInput(f"{pattern!r} names no folder and no file.", "Give a folder such as '~/notes'.")
     try:
         path = Path(typed).expanduser()
     except RuntimeError as error:  # no such user

@@ -89,7 +89,7 @@ class Cost:
         self._beside, self._alone, self._computing = Mean(now), Mean(now), Mean(now)
 
     def note(self, count: float, seconds: float, computing_s: float, *, beside: bool) -> None:
-        """Record that ``count`` pictures were read in ``seconds``, ``computing_s`` of them on a processor.
+        """Record that reading ``count`` pictures took ``seconds``, and ``computing_s`` of a processor's time.
         ``beside``: whether texts were embedded at the same time."""
         (self._beside if beside else self._alone).note(count, seconds)
         self._computing.note(count, computing_s)

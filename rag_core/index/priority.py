@@ -56,7 +56,7 @@ class SearchPriority:
         self._quiet.wait(LONGEST_WAIT_S)
 
     def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """Yield all ``items`` in order: together if there is no search, else one at a time."""
+        """Yield ``items`` in order: all that are left in one list, or lists of one while people search."""
         done = 0
         while done < len(items):
             self.yield_to_searches()

@@ -376,7 +376,7 @@ class Searching(Service):
         now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
         if not embeddings.same_canary(active.canary, now):
             called = active.identity.model
-            raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
+            raise EmbedderError(f"The vectors are from a different model that was also called {called!r}.")
 
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:

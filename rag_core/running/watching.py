@@ -119,7 +119,7 @@ def watch(
 
 
 def request_changes(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
-    """Request once that changes in the folders of all stores are read; ``begin(store)`` starts the job."""
+    """Let every store look for changes in its folders once, now: ``begin(store)`` starts that."""
     _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
 
 

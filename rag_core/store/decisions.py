@@ -107,8 +107,8 @@ def _is_whole(db: sqlite3.Connection) -> bool:
 
 
 def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
-    """Replace the file beside a store, safe against power cuts. Until the next call, rows as in
-    ``replaced`` also count as right. Raises OSError."""
+    """Write ``decided`` into the file beside a store; a power cut leaves no half file. A store whose rows are
+    as in ``replaced`` is not damaged either, until the next save. Raises OSError."""
     path, announced = files(store)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

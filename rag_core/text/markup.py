@@ -73,7 +73,7 @@ def fence(line: str) -> re.Match[str] | None:
 
 
 def opaque(text: str) -> list[Opaque]:
-    """Return the blocks of code, the code spans of one line and the comments of a note, in order."""
+    """Return a note's blocks of code, code spans that end in their line, and comments, in order."""
     if not _HAS_OPAQUE.search(text):
         return []
     stretches: list[Opaque] = []

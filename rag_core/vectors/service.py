@@ -57,7 +57,7 @@ class Options(ABC):
 
 
 class Busy(Exception):
-    """A request failed that may succeed later. The reason is the end of a sentence; ``wait_s`` is how many
+    """A request failed that may succeed later. Its text completes *The service …*; ``wait_s`` is how many
     seconds the service asks to wait."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:

@@ -29,8 +29,8 @@ class PendingQuestion:
 
 
 class Job(BackgroundWork[Draft, Reply]):
-    """The making of one answer in the background. It has a ``result`` only if the answer could not be
-    stored as a turn."""
+    """An answer that is made in the background and stored as a turn of its conversation; only if that fails,
+    it is the ``result``."""
 
     def __init__(
         self, library: Library, viewer: Viewer, conversation: str, question: PendingQuestion
