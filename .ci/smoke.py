@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 LIMIT_S = 300
+UTF_8 = {"PYTHONIOENCODING": "utf-8"}  # that of a pipe on Windows cannot write every name
 
 
 def run(*command: object, **environment: str) -> str:
@@ -26,7 +27,11 @@ def run(*command: object, **environment: str) -> str:
     print("$", *command, flush=True)
     words = [str(word) for word in command]
     done = subprocess.run(
-        words, env={**os.environ, **environment}, stdout=subprocess.PIPE, timeout=LIMIT_S, check=False
+        words,
+        env={**os.environ, **UTF_8, **environment},
+        stdout=subprocess.PIPE,
+        timeout=LIMIT_S,
+        check=False,
     )
     said = done.stdout.decode("utf-8", "replace")
     print(said, flush=True)
@@ -50,7 +55,8 @@ def install(how: str, folder: Path) -> list[object]:
 def serve(program: Sequence[object], home: dict[str, str]) -> None:
     """Start the app, ask for its first page, and stop it."""
     words = [str(word) for word in (*program, "serve", "--port", "0")]
-    process = subprocess.Popen(words, env={**os.environ, **home}, stdout=subprocess.PIPE, encoding="utf-8")
+    environment = {**os.environ, **UTF_8, **home}
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, encoding="utf-8")
     killer = threading.Timer(LIMIT_S, process.kill)
     killer.start()
     try:
@@ -73,6 +79,8 @@ def main() -> None:
     parser.add_argument("--install", nargs=2, metavar=("pip|uv", "FOLDER"))
     parser.add_argument("--without-model", action="store_true", help="search by words alone")
     given = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr] - they are files here
     program: list[object] = [sys.executable, "-m", "rag_core"]
     if given.install:
         program = install(given.install[0], Path(given.install[1]).resolve())

@@ -52,11 +52,13 @@ rules = _RULES.get(sys.platform, Rules())
 pause = time.sleep
 _TRIES, _PAUSE_S = 20, 0.05
 _LONG_PATH, _LONG_SHARE = b"\\\\?\\", b"\\\\?\\UNC\\"
-_PROGRAMS = (
-    *("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin"),
-    *(r"C:\Program Files\Tesseract-OCR", r"C:\Program Files (x86)\Tesseract-OCR"),
-)
+_PROGRAMS = ("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin")
 """Where installers put programs, which a service of the system does not have on its PATH."""
+_PROGRAMS_OF_WINDOWS = (
+    r"%ProgramFiles%\Tesseract-OCR",
+    r"%ProgramFiles(x86)%\Tesseract-OCR",
+    r"%LOCALAPPDATA%\Programs\Tesseract-OCR",
+)
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """``creationflags`` of a program that opens no console window."""
@@ -260,7 +262,10 @@ def keep_as(file: Path, name: Path) -> None:
 
 def find_program(name: str) -> str | None:
     """Return the path of an installed program; None if there is none."""
-    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PROGRAMS))
+    folders = _PROGRAMS
+    if sys.platform == "win32":
+        folders = tuple(os.path.expandvars(folder) for folder in _PROGRAMS_OF_WINDOWS)
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
 
 
 def quote(word: str) -> str:

@@ -171,7 +171,7 @@ def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
     none, or if there are patterns. Raises InvalidInput if there is nothing to read."""
     info = library.stores.info(OWNER, store)
     if not (info.sources or has_patterns):
-        example = f"commonplace index '**/*.md' --store {store}"
+        example = f"commonplace index {quote('**/*.md')} --store {store}"
         raise InvalidInput(
             f"Store {store!r} has no folder yet.", f"Name the folder or the files to index, like: {example}"
         )

@@ -13,6 +13,7 @@ from rag_core.cli import commands, options
 from rag_core.cli.screen import table
 from rag_core.cli.searching import filter_option, min_score_option, sort_option
 from rag_core.errors import NotFound
+from rag_core.system import quote
 from rag_core.types import OWNER
 from rag_core.wording import asked_by, moment, new_hits
 
@@ -56,7 +57,7 @@ def saved_add(name: str, text: Sequence[str], stores: Sequence[str], **search: A
     with suppress(NotFound):
         instead = f" in place of {library.saved.get(OWNER, name).text!r}"
     made = library.saved.save(OWNER, name, " ".join(text), stores, **search)
-    outcome = f"Saved{instead}. Open it with: commonplace query --saved {made.name!r}"
+    outcome = f"Saved{instead}. Open it with: commonplace query --saved {quote(made.name)}"
     options.emit(reports.saved_search(made), outcome)
 
 

@@ -24,6 +24,15 @@ _CLOUDS = {
     "google drive": "Google Drive",
     "googledrive": "Google Drive",
     "my drive": "Google Drive",
+    "box": "Box",
+    "box sync": "Box",
+    "mega": "MEGA",
+    "megasync": "MEGA",
+    "nextcloud": "Nextcloud",
+    "pcloud drive": "pCloud",
+    "pclouddrive": "pCloud",
+    "proton drive": "Proton Drive",
+    "seafile": "Seafile",
 }
 """The service by the name of its folder, in lower case; a suffix such as `` - Company`` may follow."""
 _MARKS = {
@@ -34,7 +43,8 @@ _MARKS = {
 }
 """The service by a file or folder that it puts into each folder that it synchronizes."""
 _NETWORK = frozenset(
-    "nfs nfs4 cifs smbfs smb3 afpfs ftp webdav davfs fuse.sshfs fuse.rclone fuse.davfs".split()
+    "nfs nfs4 cifs smbfs smb3 afpfs ftp webdav davfs ceph glusterfs lustre vboxsf fuse.sshfs fuse.rclone"
+    " fuse.davfs fuse.glusterfs fuse.gvfsd-fuse fuse.onedriver fuse.s3fs".split()
 )
 _MOUNTS = Path("/proc/mounts")
 _MOUNT = "/sbin/mount"

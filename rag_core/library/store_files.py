@@ -201,7 +201,9 @@ class StoreFiles:
         """Return the files of stores whose names no store can have, such as ``notes 2.db``, which a cloud
         makes of a conflict: the name of each, and of the store that it is a copy of ('' if that is not
         here)."""
-        stores = {opened.store.id: name for name, opened in self._all_readable(viewer).items()}
+        stores: dict[str, str] = {}
+        for name, opened in self._all_readable(viewer).items():  # of copies the shortest name is the first's
+            stores[opened.store.id] = min(stores.get(opened.store.id, name), name, key=len)
         names = [path.name for path in self._folder.glob("*.db") if not STORE_NAME.fullmatch(path.stem)]
         ids = {name: store_file.id_of(self._folder / name) for name in sorted(names)}
         return {name: stores.get(store_id, "") for name, store_id in ids.items() if store_id}

@@ -96,8 +96,12 @@ def install(service: Service) -> None:
         raise RagError(
             f"The file {str(service.file)!r} cannot be written: {error.strerror}.", "Check its folder."
         ) from None
-    for arguments in service.install:
-        _run(service.program, arguments)
+    try:
+        for arguments in service.install:
+            _run(service.program, arguments)
+    except RagError:
+        service.file.unlink(missing_ok=True)  # it would be called installed
+        raise
 
 
 def remove(service: Service) -> bool:
@@ -128,7 +132,7 @@ def _unit(environment: Mapping[str, str]) -> Service:
         folder / "systemd" / "user" / unit,
         _UNIT.format(command=command, environment=lines.replace("$$", "$")).encode(),
         (("--user", "daemon-reload"), ("--user", "enable", unit), ("--user", "restart", unit)),
-        (("--user", "disable", "--now", unit),),
+        (("-", "--user", "disable", "--now", unit),),  # where no session is, none runs
         ("--user", "--quiet", "is-active", unit),
     )
 

@@ -11,7 +11,7 @@ from rag_core.text.shown import shown
 from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units
 from rag_core.types import Phrase
 
-_ALIKE = {"'": "['’‘ʼ]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
+_ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
 """A character that is typed → those that notes may have in its place."""
 _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
 _IN_RUN = re.compile(f"[{UNBROKEN}]")

@@ -27,6 +27,21 @@ _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{
 """What stands between the words of two cues of subtitles."""
 _BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+(?:[ \t]+[>#/;]++)*+[ \t]")
 """What a line of a quoted mail or of a comment begins with."""
+_TAG_OF_CUE = re.compile(r"<(?:/?[a-z]|\d)[^<>\n]{0,60}>|\{\\[^{}\n]{0,60}\}")
+"""The looks, the speaker or the time in a cue of subtitles."""
+_COMMENT_SIGNS = {
+    r"\*": "c cpp csharp css dart go groovy java javascript kotlin php rust scala solidity swift typescript",
+    "--": "haskell lua sql",
+    "%": "erlang latex",
+    "'": "visualbasic",
+    "::|REM|rem": "batch",
+}
+_COMMENTS = {
+    file_type: re.compile(rf"(?<=\n)[ \t]*+(?:{signs})[ \t]")
+    for signs, file_types in _COMMENT_SIGNS.items()
+    for file_type in file_types.split()
+}
+"""What a line inside a comment begins with, by type, where it may mean something else in other files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,12 @@ def marks_of(text: str, file_type: str) -> Sequence[Mark]:
         return _of_note(text)
     if file_type in LIKE_JSON:
         return json_marks(text)
-    marks = [Mark(*match.span(), "\n", "line") for match in _CUE.finditer(text) if file_type == "subtitles"]
+    marks: list[Mark] = []
+    if file_type == "subtitles":
+        marks += [Mark(*match.span(), "\n", "line") for match in _CUE.finditer(text)]
+        marks += [Mark(*match.span(), "", "line") for match in _TAG_OF_CUE.finditer(text)]
+    if comment := _COMMENTS.get(file_type):
+        marks += [Mark(*match.span(), "", "line") for match in comment.finditer(text)]
     marks += [Mark(*match.span(), "", "line") for match in _BEGINNING.finditer(text)]
     return [*disjoint(marks)]
 

@@ -177,7 +177,8 @@ def query_words(text: str) -> tuple[str, ...]:
     """Return the words of a query in order, folded, each once, without stop words; with them if it has no
     others."""
     words = dict.fromkeys(split_words(text, parts=True))
-    left_out = stop_words(words)
+    figures = figures_of(unicodedata.normalize("NFKC", text))
+    left_out = stop_words(words).difference(*(figure.parts for figure in figures))  # BE68… of an account
     return tuple(word for word in words if word not in left_out) or tuple(words)
 
 

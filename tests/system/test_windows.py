@@ -236,6 +236,18 @@ def test_tesseract_is_found_where_installers_put_it(tmp_path: Path, monkeypatch:
     assert Tesseract.is_installed()
 
 
+@pytest.mark.posix
+def test_no_program_is_taken_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("C", "Program Files"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tesseract").write_text("#!/bin/sh\n", "utf-8")
+        (tmp_path / folder / "tesseract").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    found = system.find_program("tesseract")
+    assert found is None or Path(found).is_absolute()
+
+
 ENDLESS = """
 import signal
 del signal.alarm

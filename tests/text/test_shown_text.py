@@ -59,6 +59,16 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "footnote": ("markdown", "the harvest[^1] moon", "the harvest moon"),
     "comment": ("python", "# the harvest\n# moon", "the harvest moon"),
     "comment in C": ("go", "// the harvest\n// moon", "the harvest moon"),
+    "comment of stars": ("java", "/* the harvest\n * moon */", "the harvest moon"),
+    "list of stars": ("text", "the harvest\n* moon", "harvest\n* moon"),
+    "comment in SQL": ("sql", "-- the harvest\n-- moon", "the harvest moon"),
+    "comment in LaTeX": ("latex", "% the harvest\n% moon", "the harvest moon"),
+    "apostrophe": ("text", "don´t go", "don't go"),
+    "tags in a cue": (
+        "subtitles",
+        "<i>the harvest</i> <v Bob>{\\an8}moon <00:00:01.5>rises",
+        "the harvest moon rises",
+    ),
     "mail": ("mail", "> > the harvest\n> > moon", "the harvest moon"),
     "cues": (
         "subtitles",
