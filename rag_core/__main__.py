@@ -1,12 +1,17 @@
 """The program ``commonplace``, also as ``python -m rag_core``: it can be stopped from its first moment on."""
 
 import gc
+import os
 import sys
+
+_ONE_QUESTION = frozenset({"query", "show", "similar"})
 
 
 def main() -> None:
     """Run the command line. It is imported here, as that takes a moment."""
     gc.set_threshold(10_000, 20, 20)  # imports make no garbage; looking for it takes a tenth of a query
+    if _ONE_QUESTION.intersection(sys.argv[1:2]):  # numpy would start a thread a core, and they spin
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from rag_core.cli import main as run
     except KeyboardInterrupt:
