@@ -6,7 +6,7 @@ import sys
 from pathlib import PurePosixPath
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rag_core.ask.verbatim import Held
@@ -152,8 +152,10 @@ def test_generated_markup_is_shown_as_the_page_shows_it(pieces: list[tuple[str, 
     note = "so "
     for word, inner, outer, gap in pieces:
         inside = inner.format(word)
-        note += (inside if "[[" in outer and inner != "{}" else outer.format(inside)) + gap
+        is_once = inner == outer or ("[[" in outer and inner != "{}")  # ``====tea====`` is nobody's markup
+        note += (inside if is_once else outer.format(inside)) + gap
     note += "end"
+    assume("\n~~~" not in note)  # a block of code for the page
     assert shown(note, "markdown").text == read_by_the_page(note)
 
 
@@ -166,7 +168,7 @@ def test_the_map_leads_from_what_is_shown_to_the_source(text: str) -> None:
             start, end = as_shown.source_span(place, place + 1)
             assert ends <= end
             assert start < end <= len(text)
-            assert char == text[start] or end - start > 1 or file_type == "json"
+            assert char in (text[start], "•") or end - start > 1 or file_type == "json"
             ends = end
 
 
