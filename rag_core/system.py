@@ -264,7 +264,8 @@ def find_program(name: str) -> str | None:
     """Return the path of an installed program; None if there is none."""
     folders = _PROGRAMS
     if sys.platform == "win32":
-        folders = tuple(os.path.expandvars(folder) for folder in _PROGRAMS_OF_WINDOWS)
+        expanded = [os.path.expandvars(folder) for folder in _PROGRAMS_OF_WINDOWS]
+        folders = tuple(folder for folder in expanded if "%" not in folder)  # else it would be a relative one
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
 
 

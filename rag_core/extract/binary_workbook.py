@@ -14,7 +14,7 @@ from rag_core.extract import number_format
 from rag_core.extract.building import Builder, one_line
 from rag_core.extract.office import BROKEN, Relation, main_part, member, relations
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, shown_number
-from rag_core.extract.workbook import Book, add_comment, read_beside
+from rag_core.extract.workbook import Book, add_comment, read_beside, related_parts
 
 _BROKEN = (*BROKEN, struct.error, IndexError)
 _SHEET, _PROPERTIES, _FORMAT, _STYLES, _END_OF_STYLES, _STYLE = 156, 153, 44, 617, 618, 47
@@ -146,10 +146,7 @@ def _formats(part: bytes) -> list[str]:
 def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
     """Add a sheet. Of a damaged one the rows before the damage are added."""
     beside = Beside()
-    try:
-        related = relations(book.archive, part)
-    except BROKEN:
-        related = {}
+    related = related_parts(book, name, part)
     add_rows(builder, name, _rows(book, name, part, related, beside))
     for relation in related.values():
         try:

@@ -10,9 +10,9 @@ from rag_core.files.slices import Sliced, find_all
 from rag_core.types import Segment
 
 _LONGEST_LINE = 300  # bytes of the line that begins a reference
-_BEGINS = re.compile(rb"^[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*[^\s,{}()=]{1,200}[ \t]*,", re.M)
+_BEGINS = re.compile(rb"^[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*[^\s,{}()=\x00-\x1f]{1,200}[ \t]*,", re.M)
 _BEGINS_IN_TEXT = re.compile(_BEGINS.pattern.decode("ascii"), re.M)
-_KEY = re.compile(r"[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*([^\s,{}()=]{1,200})")
+_KEY = re.compile(r"[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*([^\s,{}()=\x00-\x1f]{1,200})")
 _TITLE = re.compile(r"^[ \t]*title[ \t]*=[ \t]*([{\"])", re.M | re.I)
 _LONGEST_TITLE = 1000
 

@@ -181,14 +181,20 @@ def _whole(text: str | None) -> int:
 # --- a sheet ----------------------------------------------------------------------------
 
 
+def related_parts(book: Book, name: str, part: str) -> dict[str, Relation]:
+    """Return what belongs to a sheet, such as its comments. If that is damaged, there is a warning and the
+    rows stay."""
+    try:
+        return relations(book.archive, part)
+    except BROKEN:
+        book.warnings.append(f"The comments and pictures of the sheet {name!r} are missing or damaged.")
+        return {}
+
+
 def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
     """Add a sheet. Of a damaged one the rows before the damage are added."""
     beside = Beside()
-    try:
-        related = relations(book.archive, part)
-    except BROKEN:
-        related = {}
-        book.warnings.append(f"The comments and pictures of the sheet {name!r} are missing or damaged.")
+    related = related_parts(book, name, part)
     add_rows(builder, name, _rows(book, name, part, related, beside))
     for relation in related.values():
         try:

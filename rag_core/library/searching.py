@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from rag_core.search.gather import Scope
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
-from rag_core.search.understand import understand
+from rag_core.search.understand import Interpreted, understand
 from rag_core.store import Store, documents, embeddings, find, suggest
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
@@ -139,9 +139,7 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         with self._shared.priority.searching():
-            stores = [open_store.store for open_store in opened.values()]
-            known = self._known_words(stores, query) if options.mode == "hybrid" else frozenset[str]()
-            interpreted = understand(query, filters, stores, viewer, options.mode, known)
+            interpreted = self._understood(viewer, query, filters, opened, options.mode)
             scope_of = partial(self._scope, viewer, interpreted.query, options.mode)
             answer = replace(search(opened, scope_of, interpreted, options), timestamp=timestamp)
         for error in failed:
@@ -316,6 +314,13 @@ class Searching(Service):
         except RagError as error:
             return str(error)
         return ""
+
+    def _understood(
+        self, viewer: Viewer, query: Query, filters: Filters | None, opened: Mapping[str, Opened], mode: Mode
+    ) -> Interpreted:
+        stores = [open_store.store for open_store in opened.values()]
+        known = self._known_words(stores, query) if mode == "hybrid" else frozenset[str]()
+        return understand(query, filters, stores, viewer, mode, known)
 
     def _known_words(self, stores: Sequence[Store], query: Query) -> frozenset[str]:
         """Return the query's words that the built-in model of one of the stores has as whole words, also in

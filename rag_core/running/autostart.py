@@ -108,8 +108,9 @@ def remove(service: Service) -> bool:
     """Stop a service and remove its file. Returns whether there was one. Raises RagError."""
     if not service.file.exists():
         return False
+    is_running = state(service) == "running"
     for arguments in service.remove:
-        _run(service.program, arguments)
+        _run(service.program, arguments if is_running else ("-", *arguments))
     service.file.unlink(missing_ok=True)
     return True
 
@@ -132,7 +133,7 @@ def _unit(environment: Mapping[str, str]) -> Service:
         folder / "systemd" / "user" / unit,
         _UNIT.format(command=command, environment=lines.replace("$$", "$")).encode(),
         (("--user", "daemon-reload"), ("--user", "enable", unit), ("--user", "restart", unit)),
-        (("-", "--user", "disable", "--now", unit),),  # where no session is, none runs
+        (("--user", "disable", "--now", unit),),
         ("--user", "--quiet", "is-active", unit),
     )
 
@@ -196,7 +197,7 @@ def _quoted(word: str) -> str:
 
 def _run(program: str, arguments: Sequence[str]) -> None:
     may_fail = arguments[0] == "-"
-    arguments = arguments[1:] if may_fail else arguments
+    arguments = [argument for argument in arguments if argument != "-"]
     done = _called(program, arguments)
     if done.returncode and not may_fail:
         output = " ".join(f"{done.stderr} {done.stdout}".split())[:300] or "it said nothing."

@@ -83,6 +83,22 @@ def test_removing_nothing_calls_nothing(run: Run, calls: Calls, system: str) -> 
     assert calls() == []
 
 
+@pytest.mark.parametrize(
+    ("system", "word"), [("linux", "--user"), ("darwin", "gui/"), ("win32", "/TN")], indirect=["system"]
+)
+def test_where_no_session_is_nothing_stays_behind(
+    run: Run, calls: Calls, tmp_path: Path, system: str, word: str
+) -> None:
+    (tmp_path / "fails").write_text(f"{word}\n", "utf-8")
+    assert "It is broken." in run("service", "install").err
+    assert run("service", "status").out.startswith("Not installed.")
+    (tmp_path / "fails").write_text("no such argument", "utf-8")
+    file = Path(run("service", "install", "--json").json["file"])
+    (tmp_path / "fails").write_text(f"{word}\n", "utf-8")
+    assert run("service", "remove", "--json").json == {"removed": True}
+    assert not file.exists()
+
+
 def test_a_command_that_fails_is_named_with_what_it_said(
     run: Run, calls: Calls, system: str, tmp_path: Path
 ) -> None:

@@ -181,7 +181,15 @@ def test_all_that_a_binary_workbook_shows_is_read(monkeypatch: pytest.MonkeyPatc
     assert under(found, "Pictures") == "Scanned receipt"
 
 
-@pytest.mark.parametrize("part", ["xl/worksheets/sheet1.bin", "xl/styles.bin", "xl/comments1.bin"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "xl/worksheets/sheet1.bin",
+        "xl/worksheets/_rels/sheet1.bin.rels",
+        "xl/styles.bin",
+        "xl/comments1.bin",
+    ],
+)
 def test_a_damaged_part_of_a_binary_workbook_costs_itself_alone(part: str) -> None:
     with zipfile.ZipFile(io.BytesIO(binary_workbook())) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
