@@ -110,6 +110,13 @@ def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> 
     """Write ``decided`` into the file beside a store; a power cut leaves no half file. A store whose rows are
     as in ``replaced`` is not damaged either, until the next save. Raises OSError."""
     path, announced = files(store)
+    put(path, decided, replaced)
+    announced.unlink(missing_ok=True)
+    system.sync(path.parent)
+
+
+def put(path: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
+    """Write decisions into the file ``path``, whole or not at all. Raises OSError."""
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     value = {
@@ -123,8 +130,6 @@ def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> 
         file.flush()
         os.fsync(file.fileno())
     system.replace(unfinished, path)
-    announced.unlink(missing_ok=True)
-    system.sync(path.parent)
 
 
 def _load(path: Path) -> tuple[Decisions, str] | None:

@@ -404,11 +404,17 @@ def take_place(new: Path, path: Path) -> Path:
 
 
 def _keep_decisions(path: Path, db: sqlite3.Connection) -> None:
-    """Before a store is brought up to date, copy the file with its decisions. Raises OSError."""
+    """Before a store is brought up to date, copy the file with its decisions; where there is none yet, write
+    what its rows say. Raises OSError, sqlite3.Error."""
     decided, _ = decisions.files(path)
     version = migrations.outdated(db)
-    if version and decided.exists():
-        shutil.copy2(decided, path.with_name(f"{path.name}{_SCHEMA}{version}.json"))
+    if not version:
+        return
+    copy = path.with_name(f"{path.name}{_SCHEMA}{version}.json")
+    if decided.exists():
+        shutil.copy2(decided, copy)
+    else:
+        decisions.put(copy, decisions.read(db))
 
 
 def _copies(path: Path) -> list[Path]:
