@@ -87,6 +87,9 @@ TEXTS = {
         "OR works between two plain words and between filters of one kind. {before!r} and {after!r} are both"
         " searched."
     ),
+    "group": "OR joins the two words next to it, so the words of {group!r} are not taken together.",
+    "near": "{operator!r} is no operator here and was not searched. Quotes find neighbouring words.",
+    "not_left_out": "{word!r} is searched as a word. To leave it out, write {instead!r}.",
     "star": "{word!r} is searched as {instead!r}: words that begin alike are found, endings are not.",
     "max_tokens": "The best passage has {tokens:,} tokens, more than {limit:,} (max_tokens).",
     "no_match": "No document matches these filters.",

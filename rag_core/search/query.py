@@ -1,8 +1,8 @@
 """The query language: ``type:python tag:aws status:open after:2026-01-01 "exact words" -without``.
 
 A minus before a filter (``-tag:draft``) leaves out what fits it. ``NOT draft`` is ``-draft``, ``AND`` is
-ignored, as all words count anyway, and of ``pension OR annuity`` either will do. A query all in capitals
-has only words.
+ignored, as all words count anyway, and of ``pension OR annuity`` or ``pension | annuity`` either will do. A
+query all in capitals has only words. Operators of other programs that are none here are said.
 
 Anything else is searched as it stands; a ``key:`` that is no filter and no property of a document is plain
 words, and so is ``-F``, an option.
@@ -58,7 +58,9 @@ _TOKEN = re.compile(
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 """The quotes that phones and word processors type."""
-_OPERATORS = frozenset(("AND", "OR", "NOT"))
+_OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "|": "OR", "||": "OR"}
+_NEAR = re.compile(r"NEAR|(?:NEAR|BEFORE|AFTER|WITHIN|ADJ|[Ww])/\d{1,3}")
+_GROUP = re.compile(r"\(([^()]+)\)(?=\s+(?:OR|\|)\s)|(?<=\sOR\s)\(([^()]+)\)|(?<=\s\|\s)\(([^()]+)\)")
 _WITH_SIGNS = re.compile(r"[A-Za-z]{1,2}(?:#|\+\+)")
 _WITH_STAR = re.compile(r"\*(?=\w)")  # at the end of a word it changes nothing: longer words are found
 _CODE = (":", "/", "\\")  # what follows the colon of a name in code, an address or a Windows path
@@ -125,18 +127,36 @@ def _parts(text: str, properties: Collection[str]) -> _Parts:
     """Sort the tokens of a query by their kind."""
     parts = _Parts()
     tokens = [*_TOKEN.finditer(text)]
-    operators = _OPERATORS if any(map(_is_not_shouted, tokens)) else frozenset[str]()
+    operators = _OPERATORS if any(map(_is_not_shouted, tokens)) else {}
     before: re.Match[str] | None = None
     operator = ""
+    if operators:
+        parts.remarks += _groups(text)
     for index, token in enumerate(tokens):
-        if token.group() in operators and index + 1 < len(tokens) and (before or token.group() == "NOT"):
-            operator = token.group()
+        is_between = before is not None and index + 1 < len(tokens)
+        if operators and is_between and _NEAR.fullmatch(token.group()):
+            parts.remarks.append(say("near", operator=token.group()))
+            continue
+        if token.group() in operators and (
+            is_between or (token.group() == "NOT" and index + 1 < len(tokens))
+        ):
+            operator = operators[token.group()]
             continue
         _sort(token, properties, parts, is_excluded=operator == "NOT")
         if operator == "OR" and before:
             _join(before, token, parts)
         before, operator = token, ""
     return parts
+
+
+def _groups(text: str) -> list[Message]:
+    """Say of each group in parentheses beside an OR that it is not read as one, if that matters."""
+    remarks: list[Message] = []
+    for match in _GROUP.finditer(text):
+        group = match[1] or match[2] or match[3]
+        if any(" " in part.strip() for part in re.split(r"\s(?:OR|\|)\s", group)):
+            remarks.append(say("group", group=match.group()[:_SHOWN]))
+    return remarks
 
 
 def _is_not_shouted(token: re.Match[str]) -> bool:
@@ -193,6 +213,8 @@ def _say(word: str, parts: _Parts) -> None:
         parts.phrases.append(word)
         parts.spoken.append(word)
         return
+    if word[0] == "!" and word[1:].isalpha():
+        parts.remarks.append(say("not_left_out", word=word[:_SHOWN], instead=f"-{word[1:]}"[:_SHOWN]))
     if match := _WITH_STAR.search(word):
         parts.remarks.append(
             say("star", word=word[:_SHOWN], instead=match.re.sub(" ", word).strip()[:_SHOWN])

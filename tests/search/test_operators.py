@@ -40,6 +40,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         ("apple AND draft", {"draft"}),
         ("pears OR plums", {"stew", "wine"}),
         ("pears OR plums OR nuts", {"stew", "wine"}),
+        ("pears | plums", {"stew", "wine"}),
+        ("pears || (plums | nuts)", {"stew", "wine"}),
         ("C# generics", {"sharp"}),
         ("C#", {"sharp"}),
         ("C++", {"plus"}),
@@ -58,11 +60,26 @@ def test_each_of_two_alternatives_is_as_good(library: Library) -> None:
     assert {hit.reasons for hit in hits} == {("every word",)}
 
 
+def test_alternatives_in_parentheses_are_one_of_the_words(library: Library) -> None:
+    answer = library.search(OWNER, "(pears OR plums) AND wine", mode="lexical")
+    assert [Path(hit.document.path).stem for hit in answer.hits] == ["wine", "stew"]
+    assert not answer.warnings
+
+
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
         ("*ing", "'*ing' is searched as 'ing': words that begin alike are found, endings are not."),
         ("wo*d", "'wo*d' is searched as 'wo d': words that begin alike are found, endings are not."),
+        ("apple !draft", "'!draft' is searched as a word. To leave it out, write '-draft'."),
+        (
+            "apple NEAR/3 draft",
+            "'NEAR/3' is no operator here and was not searched. Quotes find neighbouring words.",
+        ),
+        (
+            "pears OR (apple AND cake)",
+            "OR joins the two words next to it, so the words of '(apple AND cake)' are not taken together.",
+        ),
         (
             'type:md OR "apple pie"',
             "OR works between two plain words and between filters of one kind."
@@ -74,7 +91,21 @@ def test_what_cannot_be_searched_so_is_said(library: Library, query: str, senten
     assert sentence in library.search(OWNER, query, mode="lexical").warnings
 
 
-@pytest.mark.parametrize("query", ["TO BE OR NOT TO BE", "NOT", "cats OR", "AND cats", "cats*", "a # b"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "TO BE OR NOT TO BE",
+        "NOT",
+        "cats OR",
+        "AND cats",
+        "cats*",
+        "a # b",
+        "| cats",
+        "keyboard w/ lights",
+        "is near/far",
+        "f(x y)",
+    ],
+)
 def test_words_that_are_no_operators_stay_words(query: str) -> None:
     parsed = parse(query)
     assert parsed.text == query
