@@ -13,8 +13,8 @@ and the title's words, for titles that hold most of the query. *Named* is 1 if o
 names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
 gets the similarity that passages with such words have, mostly those of the same query; the more of them there
 are, the more words count. A rarer word that only other passages of its document have counts by three
-quarters, and less in a document of more than four passages. Where few documents have every word, they get 0.3
-more, by words alone 0.8.
+quarters, and less in a document of more than four passages. Where few documents have every word, they get 0.6
+more, by words alone 0.8. For a query of codes alone a passage that has them as they were typed gets 0.5.
 
 The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
 −0.1 for a passage with only one of several words, which makes part of its similarity.
@@ -42,7 +42,7 @@ from typing import NamedTuple
 
 from rag_core.search import reasons
 from rag_core.search.curves import CURVES
-from rag_core.store.document_words import SHORT_DOCUMENT
+from rag_core.store.document_words import TOGETHER
 from rag_core.store.questions import HIGHEST, on_scale
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
@@ -67,8 +67,9 @@ _NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
-_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.8, "vector": 0.0}
+_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.6, "lexical": 0.8, "vector": 0.0}
 """In the value, of a document with every one of several words of the query, if few have them all."""
+_AS_TYPED = 0.5  # in the value, of a passage with a code as it was typed: parts in a row are a near thing
 _ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
 _YEAR = 365.0  # days in which what is new counts half
@@ -178,11 +179,14 @@ def weigh(
     if recency:
         values = _with_newness(values, candidates, recency)
     rules = _rules(matches, asked, real)
+    codes = [word.lower() for word in asked.words] if all(map(_is_code, asked.words)) else []
     places: list[_Place] = []
     for index, match in enumerate(matches):
         values[index] += _NAMED if index in named else 0.0
         if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
             values[index] += _EVERY_WORD[mode]
+        if codes and mode != "vector" and all(code in match.candidate.text for code in codes):
+            values[index] += _AS_TYPED
         places.append(_place(index, match, values[index], rules))
     return _in_order(places, matches, named, asked)
 
@@ -409,6 +413,10 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
     )
 
 
+def _is_code(word: str) -> bool:
+    return any(map(str.isdecimal, word)) and any(map(str.isalpha, word))
+
+
 def _is_numbers(asked: _Asked) -> bool:
     """Whether the query consists only of numbers, dates and codes."""
     parts = {part for number in asked.numbers for part in number.parts}
@@ -450,7 +458,7 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
 
 def _held_together(match: _Match) -> frozenset[str]:
     """Return the units that a candidate holds, with those of its whole document if that is short."""
-    return match.held | match.elsewhere if match.candidate.length <= SHORT_DOCUMENT else match.held
+    return match.held | match.elsewhere if match.candidate.length <= TOGETHER else match.held
 
 
 def _has_every_word(match: _Match, asked: _Asked) -> bool:

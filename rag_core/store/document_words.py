@@ -17,9 +17,9 @@ from rag_core.store.connection import rows_at_once
 
 _MOST_PASSAGES = 1000  # with one of the words, whose documents are looked up; the rarest words come first
 _FEW = 20  # documents with every rare word; if there are more, those with the words apart are no finds
-SHORT_DOCUMENT = 16
-"""Passages of a document whose words belong together. Words that stand apart in a longer one may have nothing
-in common."""
+TOGETHER = 64
+"""Passages of a document whose words belong together, some 10,000 words. Words that stand apart in a longer
+one, such as a book, may have nothing in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class DocumentWords:
     #: The passage of each document that has most of these words → all of them that the document has.
     units: Mapping[int, frozenset[str]] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)  #: Document id → number of its passages.
-    #: Those of eligible short documents that have every rarer word, if few documents do.
+    #: Those of eligible documents, books excepted, that have every rarer word, if few documents do.
     passages: Sequence[int] = ()
 
 
@@ -56,7 +56,7 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
     lengths = _lengths(db, list(best_of))
     complete = [document for document, holders in held.items() if len(holders) == len(rare)]
     apart = [document for document in complete if document in best_of] if len(complete) <= _FEW else []
-    passages = [best_of[document] for document in apart if lengths[document] <= SHORT_DOCUMENT]
+    passages = [best_of[document] for document in apart if lengths[document] <= TOGETHER]
     return DocumentWords(units, lengths, _eligible(db, passages, allowed))
 
 

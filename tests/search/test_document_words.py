@@ -58,6 +58,17 @@ def test_the_only_note_with_both_words_fits_beside_its_meaning(library: Library)
     assert "trip.md" in {hit.document.path for hit in hits if hit.relevant}
 
 
+@pytest.mark.parametrize("words", [300, 900, 2500, 6000])
+def test_a_long_note_is_found_by_words_that_it_alone_has(tmp_path: Path, words: int) -> None:
+    notes = {"trips/trip.md": trip("Ferdinand", "glacier", words)}
+    for number in range(8):
+        notes[f"trips/ferdinand {number}.md"] = f"Letters {number}: Ferdinand wrote, Ferdinand called."
+        notes[f"trips/ice {number}.md"] = f"Notes {number}: the glacier is blue, the glacier is old."
+    with stores_of(tmp_path, notes) as library:
+        first = library.search(OWNER, "Ferdinand glacier", mode="lexical", group="document").hits[0]
+    assert (first.document.path, first.relevant) == ("trip.md", True)
+
+
 def test_a_passage_with_both_words_comes_before_a_note_that_has_them_apart(tmp_path: Path) -> None:
     notes = {
         "trips/apart.md": trip("Ferdinand", "glacier", 900),

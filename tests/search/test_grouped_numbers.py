@@ -114,3 +114,16 @@ def test_a_code_is_one_word_and_its_parts_are_near_misses(tmp_path: Path) -> Non
         hits = library.search(OWNER, "ODD022X", mode="lexical").hits
     assert [Path(hit.document.path).stem for hit in hits if hit.relevant] == ["order"]
     assert len(hits) > 1
+
+
+@pytest.mark.parametrize(
+    ("code", "in_a_row"),
+    [("ODD022X", "odd 022 x"), ("INV-2024-0017", "inv 2024 0017"), ("E1102", "e 1102"), ("utf-8", "utf 8")],
+)
+def test_a_code_as_it_was_typed_comes_before_its_parts_in_a_row(
+    tmp_path: Path, code: str, in_a_row: str
+) -> None:
+    long = f"The part {code} belongs to the pump, which stands in the cellar since last spring."
+    with stores_of(tmp_path, {"notes/parts.md": in_a_row, "notes/whole.md": long}) as library:
+        hits = library.search(OWNER, code, mode="lexical").hits
+    assert [Path(hit.document.path).stem for hit in hits] == ["whole", "parts"]
