@@ -1,9 +1,11 @@
-"""Exports of chats (WhatsApp, Telegram) → a section for each day, a line for each message."""
+"""Exports of chats (WhatsApp, Telegram) → a section for each day, a line for each message. Of a text file of
+WhatsApp each day is a document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
@@ -11,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rag_core.extract.building import Builder, one_line
+from rag_core.files.slices import Sliced, find_all
 from rag_core.types import Extracted
 
 if TYPE_CHECKING:
@@ -27,6 +30,10 @@ _WHO = re.compile(r"[\u200e\u200f]*([^:\n]{1,80}):[ ]")
 _LOOKED_AT = 20_000  # characters
 _LEAST = 0.2  # of the lines of a chat begin a message
 _MOST_SENDERS = 200
+DAY_OF_CHAT = ".whatsapp.txt"
+"""What the name of a day of a chat ends with, where it is read as a file of its own."""
+_BEGINNING_OF_LINE = re.compile(rb"^[^\n]{1,80}", re.M)
+_LONGEST_BEGINNING = 80
 _TITLE_DAY = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})[ ](\d\d:\d\d)")
 
 
@@ -62,13 +69,55 @@ def chat_document(file_type: str, name: str, title: str, messages: Sequence[Expo
 # --- WhatsApp ---------------------------------------------------------------------------
 
 
+def date_order(beginning: bytes) -> str:
+    """How dates are written in the chat of WhatsApp with this beginning: ``dmy``, ``mdy`` or ``ymd``; '' for
+    any other text."""
+    try:
+        text = getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return ""
+    matches = _beginnings(text.splitlines())
+    return _order(matches) if matches else ""
+
+
+def _beginnings(lines: Sequence[str]) -> list[re.Match[str]]:
+    """The beginnings of messages in the lines of a chat; none in those of any other text."""
+    first = next((line for line in lines if line.strip("\ufeff")), "")
+    if not _LINE.match(first):
+        return []
+    matches = [match for line in lines if (match := _LINE.match(line))]
+    return matches if len(matches) >= max(2, _LEAST * len(lines)) else []
+
+
+def day_spans(data: Sliced, order: str) -> Iterator[tuple[date, int, int]]:
+    """Where the messages of each day stand in a chat of WhatsApp: the day, the first byte and the end."""
+    begun, last = 0, None
+    for place, line in find_all(data, _BEGINNING_OF_LINE, _LONGEST_BEGINNING):
+        match = _LINE.match(line.decode("utf-8", "replace"))
+        day = _day(match, order) if match else None
+        if day is None or day == last:
+            continue
+        if last:
+            yield last, begun, place
+        begun, last = place, day
+    if last:
+        yield last, begun, len(data)
+
+
+def with_plain_dates(written: bytes, order: str) -> bytes:
+    """The messages of a day as a chat of their own, whose dates are read in one way only."""
+    lines: list[str] = []
+    for line in written.decode("utf-8", "replace").splitlines():
+        match = _LINE.match(line)
+        day = _day(match, order) if match else None
+        lines.append(f"{day}, {_clock(match)} - {line[match.end() :]}" if match and day else line)
+    return "\n".join(lines).encode()
+
+
 def read_whatsapp(text: str, name: str) -> Extracted | None:
-    """The chat in a text file that WhatsApp exported; None for any other text."""
-    beginning = text[:_LOOKED_AT]
-    if not _LINE.match(beginning.lstrip("\ufeff\n")):
-        return None
-    lines = beginning.splitlines()
-    if sum(bool(_LINE.match(line)) for line in lines) < max(2, _LEAST * len(lines)):
+    """The chat in a text file that WhatsApp exported, or a day of it; None for any other text."""
+    is_day = name.endswith(DAY_OF_CHAT)
+    if not is_day and not _beginnings(text[:_LOOKED_AT].splitlines()):
         return None
     matched = [(_LINE.match(line), line) for line in text.splitlines()]
     order = _order([match for match, _ in matched if match])
@@ -82,9 +131,17 @@ def read_whatsapp(text: str, name: str) -> Extracted | None:
         else:
             held.append(line)
     messages += [_message(*begun, held)] if begun else []
-    title = "" if name.lower().startswith("_chat") else re.sub(r"\.txt$", "", name, flags=re.I)
+    title = _title_of(name)
+    if is_day and begun:
+        title = f"{title or 'Chat'}, {begun[0].day} {begun[0]:%B %Y}"
     document = chat_document("text", name, title, messages)
-    return replace(document, title_from="file name") if title else document
+    return replace(document, title_from="file name") if title and not is_day else document
+
+
+def _title_of(name: str) -> str:
+    """What a chat is called by the ``name`` of its file; '' if that says nothing."""
+    title = re.sub(r"\.txt$", "", name.removesuffix(DAY_OF_CHAT), flags=re.I)
+    return "" if title.lower().startswith("_chat") else title
 
 
 def _message(day: date, clock: str, lines: Sequence[str]) -> ExportedMessage:

@@ -10,13 +10,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, time
+from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from rag_core.extract import (
     binary,
     calendars,
+    chats,
     contacts,
     content_lines,
     evernote,
@@ -62,6 +64,8 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
     one."""
     if kindle.are_clippings(beginning):
         return path.with_name(path.name + kindle.CLIPPINGS)
+    if order := chats.date_order(beginning):
+        return path.with_name(f"{path.name}{_CHAT}{order}")
     named = path if has_known_name(path) else named_by_content(beginning, path)
     return named if holds_parts(named) else None
 
@@ -139,6 +143,15 @@ def _as_clippings(entry: bytes) -> bytes:
     return entry.strip() + kindle.END
 
 
+def _days_of_chat(data: Sliced, order: str) -> Iterator[ContainedPart]:
+    found: list[ContainedPart] = []
+    for number, (day, start, end) in enumerate(chats.day_spans(data, order), 1):
+        digest = hashlib.sha256(chats.with_plain_dates(data[start:end], order)).hexdigest()
+        time_ns = _nanoseconds(datetime.combine(day, time(), UTC))
+        found.append(ContainedPart(day.isoformat(), number, start, end, digest, time_ns))
+    yield from reversed(found)
+
+
 def _entries(data: Sliced) -> Iterator[ContainedPart]:
     found = [*_named(data, calendars.entry_spans(data), content_lines.uid, calendars.start_of)]
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
@@ -176,6 +189,12 @@ def _nanoseconds(time: datetime | None) -> int | None:
     return int(seconds) * _NS if 0 < seconds < _LATEST_S else None
 
 
+def _chat(order: str) -> _Format:
+    days, as_file = partial(_days_of_chat, order=order), partial(chats.with_plain_dates, order=order)
+    return _Format("day", chats.DAY_OF_CHAT, days, as_file)
+
+
+_CHAT = ".whatsapp-"
 _CALENDAR = _Format("event", ".ics", _entries, bytes)
 _FORMATS: dict[str, _Format] = {
     ".mbox": _Format("message", ".eml", _messages, mailbox.as_sent),
@@ -185,5 +204,6 @@ _FORMATS: dict[str, _Format] = {
     ".vcf": _Format("contact", ".vcf", _contacts, bytes),
     ".bib": _Format("reference", ".bib", _references, bytes),
     kindle.CLIPPINGS: _Format("highlight", ".txt", _clippings, _as_clippings),
+    **{_CHAT + order: _chat(order) for order in ("dmy", "mdy", "ymd")},
 }
 """Lower-case suffix → how the parts of such a file are found and read."""

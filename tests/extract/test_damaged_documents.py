@@ -212,6 +212,7 @@ _CONTAINERS = {
     "tea.vcf": _FAMILIES["tea.vcf"],
     "a.bib": _TEXTS["a.bib"].encode(),
     "My Clippings.txt.clippings": _TEXTS["My Clippings.txt"].encode(),
+    "chat.txt.whatsapp-dmy": f"8.11.25, 10:15 - Anna: {PHRASE}\n9.11.25, 10:16 - Bob: Yes\n".encode() * 3,
 }
 """Files of many documents, under the names that they are read by."""
 

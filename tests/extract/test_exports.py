@@ -62,6 +62,35 @@ def test_a_chat_of_whatsapp_is_a_section_for_each_day(stamps: tuple[str, str], e
     assert read(end.join(lines), "_chat.txt").title == "Chat: Anna Müller, Bob"
 
 
+@pytest.mark.parametrize(("stamps", "end"), list(product(STAMPS.values(), ("\n", "\r\n"))), ids=repr)
+def test_each_day_of_a_chat_is_a_document(
+    library: Library, notes: Path, stamps: tuple[str, str], end: str
+) -> None:
+    first, second = stamps
+    chat = notes / "WhatsApp Chat with Anna.txt"
+    lines = [
+        f"{first}Messages are end-to-end encrypted.",
+        f"{first}Anna Müller: Bring walnuts",
+        "and time: now",
+        f"{second}Bob: Good night",
+    ]
+    chat.write_text("\ufeff" + end.join(lines) + end, "utf-8", newline="")
+    index(library, "notes", notes)
+    [hit] = library.search(OWNER, '"bring walnuts and time"', mode="lexical").hits
+    assert (hit.document.title, hit.document.date) == (
+        "WhatsApp Chat with Anna, 8 November 2025",
+        "2025-11-08",
+    )
+    assert not library.search(OWNER, '"good night" before:2025-11-20', mode="lexical").hits
+    whole = library.documents.get(OWNER, "notes", chat.name)
+    assert [part.title[-16:] for part in whole.parts] == ["25 November 2025", " 8 November 2025"]
+    with chat.open("a", encoding="utf-8", newline="") as file:
+        file.write(f"{second}Bob: Sleep well{end}")
+    changes = index(library, "notes", notes)
+    assert changes.total_chunks_added == 1
+    assert library.search(OWNER, '"sleep well"').hits[0].document.title.endswith(", 25 November 2025")
+
+
 @pytest.mark.parametrize(
     "text",
     [
