@@ -32,6 +32,7 @@ _STAY_BELOW = 0.9  # of the questions: some may be answered by a store
 _OF_QUESTION, _OF_PASSAGE, _OF_LANGUAGE = 0.5, 0.5, 0.4
 _FEW = 5  # passages of a language say little: as many like all others are added
 _STEEPER = 2  # at most, above the highest than straight to 1: with hardly any gap below, it would be a step
+_OTHER_LANGUAGE = 1.3  # steeper above the highest than below: in other languages an answer is less near
 _ANSWERS = 0.45  # on the scale of minilm, what answers mostly have
 _AS_NEAR = 0.02  # of cosine: languages that a question may be in
 _MOST_VECTORS = 50_000
@@ -92,7 +93,8 @@ class QuestionScale:
         if value <= level.highest:
             return TYPICAL + (value - level.typical) * below
         to_one = (1 - HIGHEST) / (1 - level.highest)
-        bend = level.highest + (_ANSWERS - HIGHEST) / max(to_one, min(below, _STEEPER * to_one))
+        above = below * (1 if level.language == "English" else _OTHER_LANGUAGE)
+        bend = level.highest + (_ANSWERS - HIGHEST) / max(to_one, min(above, _STEEPER * to_one))
         if value <= bend:
             return HIGHEST + (value - level.highest) * (_ANSWERS - HIGHEST) / (bend - level.highest)
         return 1 - (1 - value) / (1 - bend) * (1 - _ANSWERS)
