@@ -32,7 +32,7 @@ _STYLES: Final = (_ASSETS / "hits.css", _ASSETS / "note.css", _ASSETS / "search.
 
 
 _VERSION: Final = f':root {{ --version: "Commonplace {__version__}"; }}'
-"""What hits.css writes into the bar of every page; in narrow windows at the end of some."""
+"""What hits.css writes into the bar of every page."""
 
 
 class _PageName(StringConvertor):
