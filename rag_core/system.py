@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 import shutil
 import stat
@@ -270,16 +271,34 @@ def find_program(name: str) -> str | None:
 
 
 def quote(word: str) -> str:
-    """Quote an argument of a command that people paste into a terminal."""
+    """Quote an argument of a command that people paste into a terminal. On Windows it is written for cmd.exe
+    and PowerShell at once, or for PowerShell alone if no quotes in both keep the word as it is."""
     if rules.quotes == "'":
         return shlex.quote(word)
-    is_plain = bool(word) and all(c.isalnum() or c in "_-./\\:@+=" for c in word)
-    return word if is_plain else '"' + word.replace('"', "'") + '"'
+    if _PLAIN.fullmatch(word):
+        return word
+    word = word[: len(word.rstrip("\\"))] + 2 * word[len(word.rstrip("\\")) :]  # else they escape the quote
+    if _CHANGED_IN_QUOTES.search(word):
+        return "'" + _SINGLE_QUOTE.sub(r"\g<0>\g<0>", word) + "'"
+    return '"' + word.replace('"', '""') + '"'
+
+
+_PLAIN = re.compile(r"[\w./\\:](?:[\w./\\:@+=-])*|--?\w[\w-]*")
+_CHANGED_IN_QUOTES = re.compile(r'%[^%]+%|\$[\w{(?^$:]|[`\u201c-\u201e]|\\"')
+"""A variable of cmd.exe, one of PowerShell, and what both read otherwise than meant in double quotes."""
+_SINGLE_QUOTE = re.compile("['\u2018-\u201b]")
+"""What PowerShell takes for a single quote."""
+_DRIVE = len("C:\\")
 
 
 def join_command(words: list[str]) -> str:
-    """Write a command with its arguments to be pasted into a terminal."""
-    return " ".join([quote(word) for word in words])
+    """Write a program with its arguments to be pasted into a terminal."""
+    program = quote(words[0])
+    if rules.quotes != "'" and program.startswith('"'):  # PowerShell would print a text that begins with one
+        program = f'{words[0][:_DRIVE]}"{words[0][_DRIVE:]}"'
+    elif rules.quotes != "'" and program.startswith("'"):
+        program = f"& {program}"
+    return " ".join([program, *[quote(word) for word in words[1:]]])
 
 
 def memory_of(process_id: int) -> int:

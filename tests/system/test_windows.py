@@ -217,14 +217,6 @@ def test_no_store_gets_the_name_of_a_device(library: Library, name: str) -> None
         library.create_store(OWNER, name, "hashing")
 
 
-@pytest.mark.parametrize(
-    ("word", "quoted"),
-    [("tea.md", "tea.md"), ("green tea.md", '"green tea.md"'), (r"C:\notes\it's", '"C:\\notes\\it\'s"')],
-)
-def test_commands_are_quoted_as_both_shells_there_take_them(windows: None, word: str, quoted: str) -> None:
-    assert system.quote(word) == quoted
-
-
 def test_tesseract_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "Tesseract-OCR" / "tesseract"
     program.parent.mkdir()
