@@ -14,7 +14,7 @@ from rag_core.cli.commands import wants_json
 from rag_core.cli.screen import warn
 from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
-from rag_core.files import current_folder
+from rag_core.files import current_folder, shared_by
 from rag_core.library import Library
 from rag_core.types import OWNER
 
@@ -44,11 +44,14 @@ shared_disk_option = click.option(
 
 
 def library_of_owner(*, shared_disk: bool = False) -> Library:
-    """Return the owner's library, which is closed when the command ends. ``shared_disk`` allows what the
-    setting of that name does, for this command."""
+    """Return the owner's library, which is closed when the command ends. ``shared_disk`` writes the setting
+    of that name into config.yaml if the data folder needs it."""
     settings = settings_of_owner()
-    if shared_disk:
-        settings = settings.model_copy(update={"shared_disk": True})
+    if shared_disk and not settings.shared_disk and shared_by(settings.data_dir):
+        from rag_core.config.change import change  # only now: it brings a parser of YAML
+
+        settings = change("shared_disk", True)
+        warn("Stores may be on this disk from now on: config.yaml has the setting shared_disk.")
     library = Library.open(settings)
     click.get_current_context().call_on_close(library.close)
     return library

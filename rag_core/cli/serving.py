@@ -21,7 +21,6 @@ from rag_core.cli.options import (
     shared_disk_option,
 )
 from rag_core.cli.screen import warn
-from rag_core.config.keys import VARIABLE_PREFIX
 from rag_core.errors import NotFound, RagError
 from rag_core.running import background, watching
 from rag_core.types import OWNER
@@ -52,9 +51,7 @@ def serve_app(port: int, open_browser: bool) -> None:
 def serve_owners_app(port: int, open_browser: bool, *, shared_disk: bool = False) -> None:
     """Make the stores that config.yaml declares, then serve the app. On another disk than this computer's
     that is refused, unless ``shared_disk`` or the setting of that name allows it."""
-    if shared_disk:  # the pages read the settings, too
-        os.environ[f"{VARIABLE_PREFIX}SHARED_DISK"] = "true"
-    library = library_of_owner()
+    library = library_of_owner(shared_disk=shared_disk)
     library.stores.require_own_disk(OWNER)
     warn(*library.stores.make_declared(OWNER))
     library.close()

@@ -136,6 +136,7 @@ class Jobs(Service):
         """
         from rag_core.index import index  # only now: it imports the readers of all formats
 
+        self._stores.require_own_disk()
         opened = self._stores.open(viewer, store).store
         job = index.run(
             opened,

@@ -113,7 +113,7 @@ class Placement(Service):
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
         """Cancel a switch: the embedder and vector index that searches use now stay. Raises InvalidInput if
         no switch is under way, StoreBusy while the store is being indexed."""
-        store = self._stores.open(viewer, name).store
+        store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
                 raise InvalidInput(f"Store {name!r} is not switching.", "Nothing was changed.")
@@ -172,6 +172,7 @@ class Placement(Service):
             InvalidInput, VectorError, EmbedderError.
 
         """
+        self._stores.require_own_disk()
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
         except ServiceRefused as error:

@@ -139,7 +139,9 @@ class Service:
                 setattr(cls, name, _for_the_owner(method))
 
     def _own(self, viewer: Viewer, name: str) -> Store:
-        """Open the store ``name`` for a change. Raises NotFound, and InvalidInput for an attached store."""
+        """Open the store ``name`` for a change. Raises NotFound, and InvalidInput for an attached store or as
+        `StoreFiles.require_own_disk`."""
+        self._stores.require_own_disk()
         store = self._stores.open(viewer, name).store
         with store.read() as db:
             if switch.is_attached(db):

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -85,23 +85,26 @@ class StoreFiles:
         a store other than ``but`` (case does not count, as on some file systems), or as
         `require_own_disk`."""
         check_name(name, "a store")
-        self.require_own_disk(viewer)
+        self.require_own_disk()
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
         return self.path(name)
 
-    def require_own_disk(self, viewer: Viewer) -> None:
-        """Raise InvalidInput if the first store would be on a disk that other computers write, too, unless
-        the setting ``shared_disk`` allows that."""
-        folder = self._settings.data_dir
-        if self._settings.shared_disk or self.names(viewer) or not (service := shared_by(folder)):
+    def require_own_disk(self) -> None:
+        """Raise InvalidInput if the stores are on a disk that other computers write, too, unless the setting
+        ``shared_disk`` allows that. To be called before a store is made or changed."""
+        if self._settings.shared_disk or not self._service:
             return
         raise InvalidInput(
-            on_shared_disk(folder, service),
+            on_shared_disk(self._settings.data_dir, self._service),
             "Set COMMONPLACE_HOME to a folder of this computer, and export stores to move them. Or allow it:"
             " `commonplace config set shared_disk true`, or --yes where a command has it.",
         )
+
+    @cached_property
+    def _service(self) -> str:
+        return shared_by(self._settings.data_dir)
 
     def open(self, viewer: Viewer, name: str) -> Opened:
         """Open the store ``name``. Raises NotFound, also if ``viewer`` may not see it, StoreError if its file

@@ -126,9 +126,9 @@ class Stores(Service):
         return tuple(infos), tuple(warnings)
 
     def require_own_disk(self, viewer: Viewer) -> None:
-        """Raise InvalidInput if the first store would be on a disk that other computers write, too, unless
-        the setting ``shared_disk`` allows that."""
-        self._stores.require_own_disk(viewer)
+        """Raise InvalidInput if the stores are on a disk that other computers write, too, unless the setting
+        ``shared_disk`` allows that."""
+        self._stores.require_own_disk()
 
     def lost_default(self, viewer: Viewer) -> str:
         """Return a warning if the setting ``default_store`` names a missing store, else ''."""

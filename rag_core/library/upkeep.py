@@ -91,6 +91,7 @@ class Upkeep(Service):
         store is unchanged.
         """
         self._stores.require(viewer, store)
+        self._stores.require_own_disk()
         return repair(
             self._stores.path(store),
             self._embedders.renewed,

@@ -117,7 +117,7 @@ def test_the_setting_that_the_refusal_names_allows_it(
     assert run("init", notes).status == 0
 
 
-def test_who_says_yes_is_asked_no_more_and_doctor_names_the_disk(
+def test_yes_is_written_down_and_doctor_names_the_disk(
     run: Run, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
@@ -125,6 +125,7 @@ def test_who_says_yes_is_asked_no_more_and_doctor_names_the_disk(
     (notes / "tea.md").write_text("About green tea.\n", "utf-8")
     assert run("init", notes, "--yes").status == 0
     assert run("store", "create", "other").status == 0
+    assert "shared_disk: true" in (tmp_path / "OneDrive" / "knowledge" / "config.yaml").read_text("utf-8")
     assert "is on OneDrive" in run("doctor").out
 
 
@@ -132,11 +133,44 @@ def test_the_pages_of_an_app_that_was_allowed_a_shared_disk_make_stores_there(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "OneDrive" / "knowledge"))
-    monkeypatch.setenv("COMMONPLACE_SHARED_DISK", "")  # what serve writes is undone after the test
     allowed = []
     monkeypatch.setattr(serving, "serve_app", lambda *_: allowed.append(load().shared_disk))
     assert run("serve", "--port", "1", "--yes").status == 0
     assert allowed == [True]
+
+
+CHANGES = [
+    ("index", "--store", "s"),
+    ("index", "NOTES", "--store", "s"),
+    ("reindex", "tea.md"),
+    ("exclude", "tea.md"),
+    ("repair", "--store", "s"),
+    ("source", "pause", "1", "--store", "s"),
+    ("store", "create", "other"),
+    ("store", "rename", "s", "other"),
+    ("store", "switch", "s", "--embedder", "hashing:64"),
+    ("serve", "--port", "1"),
+]
+
+
+@pytest.mark.parametrize("command", CHANGES, ids=" ".join)
+def test_stores_that_came_onto_a_shared_disk_are_searched_and_not_changed(
+    run: Run, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    (notes / "tea.md").write_text("About green tea.\n", "utf-8")
+    home = tmp_path / "own"
+    monkeypatch.setenv("COMMONPLACE_HOME", str(home))
+    configure(home, "embedder: hashing\n")
+    assert run("init", notes, "--store", "s").status == 0
+    (tmp_path / "OneDrive").mkdir()
+    shared = home.rename(tmp_path / "OneDrive" / "knowledge")
+    monkeypatch.setenv("COMMONPLACE_HOME", str(shared))
+    before = sorted(path.name for path in shared.rglob("*.db"))
+    refused = run(*(str(notes) if word == "NOTES" else word for word in command))
+    assert (refused.status, "is on OneDrive" in refused.err) == (2, True)
+    assert sorted(path.name for path in shared.rglob("*.db")) == before
+    assert "tea.md" in run("query", "green tea").out
+    assert run("store", "export", "s", tmp_path / "s.commonplace").status == 0
 
 
 def test_a_copy_that_a_cloud_made_of_a_store_gives_no_hit_twice(library: Library, notes: Path) -> None:
