@@ -30,15 +30,26 @@ _PACKAGES = (
 """The ends of the names of folders in which a program keeps its data."""
 CLOUD_FOLDERS = frozenset((b"mobile documents", b"cloudstorage"))
 """The folders in a Mac's ``Library`` that hold the documents of iCloud Drive and of other clouds."""
-PROFILE_MARKS = frozenset((b"prefs.js", b"Local State"))
-"""Files of which every profile of a browser or mail program has one: Firefox and Thunderbird, or Chrome and
-Edge."""
-_BESIDE_MARKS = frozenset(
+_OF_MOZILLA = frozenset(
+    b"prefs.js cert8.db cert9.db key3.db key4.db places.sqlite cookies.sqlite formhistory.sqlite"
+    b" permissions.sqlite global-messages-db.sqlite abook.mab abook.sqlite logins.json".split()
+)
+_OF_CHROMIUM = frozenset(
     (
-        *(b"cert9.db", b"cert8.db", b"key4.db", b"places.sqlite", b"cookies.sqlite"),
-        *(b"Default", b"Last Version", b"First Run"),
+        *(b"Secure Preferences", b"Login Data", b"Web Data", b"Top Sites", b"Visited Links", b"Favicons"),
+        *(b"Network Persistent State", b"TransportSecurity", b"Trust Tokens", b"Local Storage"),
+        *(b"Session Storage", b"Code Cache", b"GPUCache"),
     )
 )
+_PROFILES = (
+    (_OF_MOZILLA, _OF_MOZILLA, 2),
+    (frozenset((b"Local State",)), frozenset((b"Default", b"Last Version", b"First Run")), 1),
+    (_OF_CHROMIUM, _OF_CHROMIUM | frozenset((b"Preferences", b"History", b"Cookies", b"Bookmarks")), 3),
+)
+"""How profiles of Firefox and Thunderbird are known, the folder of Chrome's and Edge's profiles, and each of
+these: names of which one is there, and names of which so many are."""
+PROFILE_NAMES = frozenset[bytes]().union(*(marks | names for marks, names, _ in _PROFILES))
+"""All names by which a profile of a browser or mail program is known."""
 SECRET_FOLDERS = frozenset(b".ssh .gnupg .aws .azure .kube .docker .password-store".split())
 GITIGNORE = b".gitignore"
 MAX_GITIGNORE_BYTES = 1_000_000
@@ -87,7 +98,10 @@ def is_of_program(name: bytes) -> bool:
 
 def is_profile(names: Collection[bytes]) -> bool:
     """Whether a folder with these files and folders is the profile of a browser or mail program."""
-    return not PROFILE_MARKS.isdisjoint(names) and not _BESIDE_MARKS.isdisjoint(names)
+    there = PROFILE_NAMES.intersection(names)
+    return any(
+        not marks.isdisjoint(there) and len(others & there) >= least for marks, others, least in _PROFILES
+    )
 
 
 def is_home(folder: bytes) -> bool:

@@ -16,7 +16,7 @@ from rag_core.files.globs import EVERYTHING, Globs, MatchState
 from rag_core.files.ignores import (
     CLOUD_FOLDERS,
     GITIGNORE,
-    PROFILE_MARKS,
+    PROFILE_NAMES,
     SECRET_FOLDERS,
     IgnoreFile,
     ignore_files_above,
@@ -136,7 +136,9 @@ class Rules:
 
     def holds_profile(self, place: WalkFolder) -> bool:
         """Whether a folder below the root is the profile of a browser or mail program."""
-        if not place.rel or not any(os.path.lexists(place.full + mark) for mark in PROFILE_MARKS):
+        if not place.rel or not is_profile(
+            [name for name in PROFILE_NAMES if os.path.lexists(place.full + name)]
+        ):
             return False
         with os.scandir(system.for_calls(place.full)) as entries:
             return is_profile({entry.name for entry in entries})

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rag_core import system
 from rag_core.errors import InvalidInput
-from rag_core.files.ignores import PROFILE_MARKS
+from rag_core.files.ignores import PROFILE_NAMES, is_profile
 from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Rules, WalkFolder
 
@@ -170,21 +170,22 @@ class _Walker:
         """Take the files of one folder. Returns the folders to enter, in reverse order."""
         refuses, walk = self.rules.refusal(place), self._walk
         folders: list[bytes] = []
-        may_be_profile, before = False, (len(walk.files), len(walk.skipped))
+        of_profile, before = set[bytes](), (len(walk.files), len(walk.skipped))
         with os.scandir(system.for_calls(place.full)) as entries:
             for entry in entries:
                 if not self.names_left:
                     self.truncated = True
                     break
                 self.names_left -= 1
-                may_be_profile |= entry.name in PROFILE_MARKS
+                if entry.name in PROFILE_NAMES:
+                    of_profile.add(entry.name)
                 if entry.is_file(follow_symlinks=False):
                     self._take_file(place, entry, refuses)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 else:
                     self._take_other(place, entry, refuses)
-        if may_be_profile and self.rules.holds_profile(place):
+        if place.rel and is_profile(of_profile):
             del walk.files[before[0] :], walk.skipped[before[1] :]
             return []
         return [below for name in sorted(folders, reverse=True) if (below := self._entered(place, name))]

@@ -29,6 +29,7 @@ PROFILES = {
         "$RECYCLE.BIN/S-1-5-21",
         "System Volume Information",
         "Portable/Thunderbird/Profile",
+        "Old laptop/Chrome/Profile 1",
         f"{HIDDEN}/deep",
     ),
     "macos": (
@@ -45,6 +46,7 @@ PROFILES = {
         ".local/share/Trash/files",
         "snap/chromium/common/chromium/Default",
         "Portable/Firefox/Profile",
+        "Old laptop/chromium/Default",
         "Old disk/Users/ada/Library/Caches",
     ),
 }
@@ -74,6 +76,8 @@ def generate(folder: Path, system: str) -> Home:
     for profile in PROFILES[system]:
         if profile.startswith("Portable"):
             profiles |= {f"{profile}/prefs.js", f"{profile}/key4.db"}
+        if profile.startswith("Old laptop"):  # alone, without the file that lies above all profiles
+            profiles |= {f"{profile}/{name}" for name in ("Preferences", "History", "Cookies", "Login Data")}
     for path in profiles:
         (home / path).write_text("A secret of a program.\n", "utf-8")
     online_only = _write(home, CLOUD[system], "cloud", ONLINE_ONLY)

@@ -319,6 +319,43 @@ def test_a_folder_of_a_program_is_read_where_a_pattern_names_it(tmp_path: Path) 
     assert scan(home / "AppData" / "Local", ()).files
 
 
+PROFILES = [
+    ("prefs.js", "places.sqlite"),
+    ("cookies.sqlite", "formhistory.sqlite"),
+    ("prefs.js", "abook.sqlite", "ImapMail/"),
+    ("Local State", "Default/"),
+    ("Local State", "Last Version"),
+    ("Preferences", "History", "Cookies", "Login Data"),
+    ("Secure Preferences", "Web Data", "Top Sites"),
+    ("Preferences", "Cookies", "Local Storage/", "GPUCache/"),
+]
+NO_PROFILES = [
+    ("prefs.js",),
+    ("places.sqlite",),
+    ("Local State",),
+    ("Default/", "First Run"),
+    ("History/", "Bookmarks/", "Cookies/", "Preferences"),
+    ("History", "Login Data"),
+    ("history", "cookies", "login data", "web data"),
+]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_profile"),
+    [*((names, True) for names in PROFILES), *((names, False) for names in NO_PROFILES)],
+)
+def test_a_profile_is_known_by_several_of_its_names(
+    tmp_path: Path, names: tuple[str, ...], *, is_profile: bool
+) -> None:
+    write(tmp_path, {"disk/copy/note.md": "A note.\n", "disk/tea.md": "About tea.\n"})
+    for name in names:
+        place = tmp_path / "disk" / "copy" / name
+        place.mkdir() if name.endswith("/") else place.write_text("kept\n", "utf-8")
+    expected = {b"disk/tea.md"} if is_profile else {b"disk/tea.md", b"disk/copy/note.md"}
+    assert {file.path for file in scan(tmp_path, ("**/*.md",)).files} == expected
+    assert (why_skipped(tmp_path, b"disk/copy/note.md", ()) is not None) is is_profile
+
+
 def test_the_reason_why_a_file_of_a_profile_is_not_read_is_told(tmp_path: Path) -> None:
     home = generate(tmp_path, "macos")
     shown = {path for path in home.profiles if HIDDEN not in path}  # which nothing marks here
