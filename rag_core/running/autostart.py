@@ -23,6 +23,9 @@ State = Literal["running", "installed", "not installed"]
 
 NAME = "commonplace"
 _TASK = "Commonplace"
+_IS_RUNNING = f"exit [int]((Get-ScheduledTask -TaskName {_TASK}).State -ne 4)"
+"""There the states of a task are numbers, of which 4 is *running*. schtasks writes them in the language of
+the system."""
 _PLACES = (HOME, f"{VARIABLE_PREFIX}MODELS")
 """Variables that the service gets as they are now. All others may hold a key, and belong into .env."""
 
@@ -68,7 +71,8 @@ class Service:
     content: bytes
     install: tuple[Sequence[str], ...]  #: Arguments of each command; one that may fail begins with "-".
     remove: tuple[Sequence[str], ...]
-    is_running: Sequence[str]  #: Arguments of a command that succeeds while the app runs.
+    is_known: Sequence[str]  #: A command that succeeds if the system has the service.
+    is_running: Sequence[str]  #: A command that succeeds while the app runs.
 
 
 def service_here(data_dir: Path) -> Service:
@@ -108,9 +112,9 @@ def remove(service: Service) -> bool:
     """Stop a service and remove its file. Returns whether there was one. Raises RagError."""
     if not service.file.exists():
         return False
-    is_running = state(service) == "running"
+    is_known = _succeeds(service.is_known)
     for arguments in service.remove:
-        _run(service.program, arguments if is_running else ("-", *arguments))
+        _run(service.program, arguments if is_known else ("-", *arguments))
     service.file.unlink(missing_ok=True)
     return True
 
@@ -119,8 +123,12 @@ def state(service: Service) -> State:
     """Return whether a service is installed, and whether its app runs."""
     if not service.file.exists():
         return "not installed"
-    done = _called(service.program, service.is_running)
-    return "running" if done.returncode == 0 else "installed"
+    return "running" if _succeeds(service.is_running) else "installed"
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    program, *arguments = command
+    return _called(program, arguments).returncode == 0
 
 
 def _unit(environment: Mapping[str, str]) -> Service:
@@ -134,7 +142,8 @@ def _unit(environment: Mapping[str, str]) -> Service:
         _UNIT.format(command=command, environment=lines.replace("$$", "$")).encode(),
         (("--user", "daemon-reload"), ("--user", "enable", unit), ("--user", "restart", unit)),
         (("--user", "disable", "--now", unit),),
-        ("--user", "--quiet", "is-active", unit),
+        ("systemctl", "--user", "cat", unit),
+        ("systemctl", "--user", "--quiet", "is-active", unit),
     )
 
 
@@ -156,7 +165,8 @@ def _agent(environment: Mapping[str, str], data_dir: Path) -> Service:
         plistlib.dumps(content),
         (("-", "bootout", f"{domain}/{label}"), ("bootstrap", domain, str(file))),
         (("-", "bootout", f"{domain}/{label}"),),
-        ("print", f"{domain}/{label}"),
+        ("launchctl", "print", f"{domain}/{label}"),
+        ("launchctl", "print", f"{domain}/{label}"),
     )
 
 
@@ -177,7 +187,8 @@ def _task(places: Mapping[str, str], data_dir: Path) -> Service:
         text.encode("utf-16"),
         (("/Create", "/F", "/TN", _TASK, "/XML", str(file)), ("/Run", "/TN", _TASK)),
         (("-", "/End", "/TN", _TASK), ("/Delete", "/F", "/TN", _TASK)),
-        ("/Query", "/TN", _TASK),
+        ("schtasks", "/Query", "/TN", _TASK),
+        ("powershell", "-NoProfile", "-NonInteractive", "-Command", _IS_RUNNING),
     )
 
 

@@ -19,6 +19,8 @@ from tests.conftest import Run
 
 Calls = Callable[[], list[str]]
 PROGRAMS = {"linux": "systemctl", "darwin": "launchctl", "win32": "schtasks"}
+READY, RUNNING = 3, 4
+"""States of a task, as Task Scheduler counts them (TASK_STATE)."""
 TASK = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
 
@@ -39,13 +41,17 @@ def calls(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     One whose arguments hold the content of the file ``fails`` ends with 1."""
     folder, log, fails = tmp_path / "bin", tmp_path / "calls", tmp_path / "fails"
     folder.mkdir()
+    (tmp_path / "state").write_text(f"{RUNNING}\n", "utf-8")
     fails.write_text("no such argument", "utf-8")
     shell = shutil.which("sh")
-    for program in PROGRAMS.values():
+    for program in (*PROGRAMS.values(), "powershell"):
         script = folder / program
         script.write_text(
             f"#!{shell}\nprintf '%s\\n' \"{program} $*\" >> '{log}'\nread -r word < '{fails}' || true\n"
-            'case "$*" in *"$word"*) echo "It is broken." >&2; exit 1;; esac\n',
+            'case "$*" in *"$word"*) echo "It is broken." >&2; exit 1;; esac\n'
+            f"read -r state < '{tmp_path / 'state'}'\n"
+            'case "$*" in *"(Get-ScheduledTask -TaskName Commonplace).State -ne "*) task=${*##* -ne }\n'
+            'test "$state" = "${task%)}";; esac\n',
             "utf-8",
         )
         script.chmod(0o755)
@@ -72,10 +78,25 @@ def test_it_is_installed_asked_for_and_removed(run: Run, calls: Calls, system: s
     assert run("service", "status").out == f"Running. {file}\n"
     before = len(calls())
     assert run("service", "remove", "--json").json == {"removed": True}
-    assert {call.split()[0] for call in calls()} == {program}
+    assert {call.split()[0] for call in calls()} - {"powershell"} == {program}
     assert len(calls()) > before
     assert not file.exists()
     assert run("service", "status").out == f"Not installed. {file}\n"
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_task_that_waits_for_the_next_login_does_not_run(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    assert run("service", "install", "--json").json["state"] == "running"
+    (tmp_path / "state").write_text(f"{READY}\n", "utf-8")
+    assert run("service", "status", "--json").json["state"] == "installed"
+    (tmp_path / "state").write_text(f"{RUNNING}\n", "utf-8")
+    assert run("service", "status", "--json").json["state"] == "running"
+    (tmp_path / "state").write_text(f"{READY}\n", "utf-8")
+    (tmp_path / "fails").write_text("/Delete\n", "utf-8")
+    assert "It is broken." in run("service", "remove").err, "it would start at the next login"
 
 
 def test_removing_nothing_calls_nothing(run: Run, calls: Calls, system: str) -> None:
