@@ -39,15 +39,17 @@ class Extension:
     def __str__(self) -> str:
         return f"{self.package!r} {self.version}".strip()
 
-    def problem(self, what: str) -> str:
-        """Return a sentence about this extension that ends with ``what``."""
+    def problem(self, sentence: str, **values: object) -> str:
+        """Return a sentence about this extension, which stands for ``{extension}`` in it, as ``values`` stand
+        for their names."""
+        extension = f"The package {self}, which adds {self.name!r} to commonplace.{self.kind},"
         if not self.package:
-            return f"The reader of {self.name.rpartition('.')[2].upper()} files {what}."
-        return f"The package {self}, which adds {self.name!r} to commonplace.{self.kind}, {what}."
+            extension = f"The reader of {self.name.rpartition('.')[2].upper()} files"
+        return sentence.format(extension=extension, **values)
 
-    def failed(self, error: type[RagError], what: str) -> RagError:
-        """Return an ``error`` about this extension, whose sentence ends with ``what``."""
-        return error(self.problem(what), REMEDY if self.package else _REMEDY_OF_FILE)
+    def failed(self, error: type[RagError], sentence: str, **values: object) -> RagError:
+        """Return an ``error`` about this extension; ``sentence`` as for `problem`."""
+        return error(self.problem(sentence, **values), REMEDY if self.package else _REMEDY_OF_FILE)
 
     def load(self, error: type[RagError]) -> Any:
         """Import and return the object that the entry point names. Raises ``error`` if the package cannot be
@@ -61,11 +63,13 @@ class Extension:
             loaded = entry.load()
         except (Exception, SystemExit) as raised:  # somebody else's code
             problem = f"{type(raised).__name__}: {' '.join(str(raised).split())}"[:_QUOTED]
-            raise self.failed(error, f"cannot be loaded: {problem.rstrip(':. ')}") from None
+            failure = "{extension} cannot be loaded: {problem}."
+            raise self.failed(error, failure, problem=problem.rstrip(":. ")) from None
         stated = getattr(sys.modules[entry.module], "API_VERSION", None)
         if self.package and stated != API_VERSION:
-            states = "no API_VERSION" if stated is None else f"API_VERSION {stated!r}"
-            raise self.failed(error, f"states {states}, and Commonplace needs {API_VERSION}")
+            other = "{extension} states API_VERSION {stated!r}, and Commonplace needs {needed}."
+            none = "{extension} states no API_VERSION, and Commonplace needs {needed}."
+            raise self.failed(error, none if stated is None else other, stated=stated, needed=API_VERSION)
         return loaded
 
     @contextmanager
@@ -77,7 +81,8 @@ class Extension:
         except RagError:
             raise
         except (Exception, SystemExit) as raised:  # somebody else's code
-            raise self.failed(error, f"failed in {doing} ({type(raised).__name__})") from None
+            failure = "{extension} failed in {doing} ({name})."
+            raise self.failed(error, failure, doing=doing, name=type(raised).__name__) from None
 
 
 class Guarded:
@@ -121,9 +126,9 @@ def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Exten
         taken = [name for name in (key, first) if name in built_in]
         trouble = ""
         if not is_name:
-            trouble = extension.problem(f"has a name that is not {rule}")
+            trouble = extension.problem("{extension} has a name that is not {rule}.", rule=rule)
         elif taken:
-            trouble = extension.problem(f"cannot be used: {taken[0]!r} is built in")
+            trouble = extension.problem("{extension} cannot be used: {name!r} is built in.", name=taken[0])
         elif key in extensions:
             trouble = (
                 f"The packages {extensions[key]} and {extension} both add {key!r} to commonplace.{kind}."

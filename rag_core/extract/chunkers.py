@@ -47,7 +47,9 @@ def cut_by(name: str, document: Extracted, size: int, overlap: int) -> list[Segm
     for each in found:
         if not isinstance(each, Segment) or not last <= each.start <= each.end <= len(document.text):
             raise extension.failed(
-                ExtractError, f"gave {each!r:.80}, which is no stretch in order in the text"
+                ExtractError,
+                "{extension} gave {given!r:.80}, which is no stretch in order in the text.",
+                given=each,
             )
         last = each.start
     return found

@@ -85,7 +85,7 @@ class _Watch(threading.Thread):
     Linux holds the process to a limit of memory, too (`main`); macOS and Windows do not.
     """
 
-    excess = ""  #: What the process did that it was killed for, as the end of a sentence.
+    excess = ""  #: A sentence about ``{extension}``: what its process was killed for.
 
     def __init__(self, process: subprocess.Popen[bytes], limit_s: float, memory: int) -> None:
         super().__init__(daemon=True)
@@ -107,11 +107,11 @@ class _Watch(threading.Thread):
         while not self.excess and not self._ended.wait(min(_LOOK_S, deadline - time.monotonic())):
             if time.monotonic() >= deadline:
                 self.excess = (
-                    f"took more than {self._limit_s:g} seconds for this file"
-                    " (the setting `extractor_timeout_s`)"
+                    f"{{extension}} took more than {self._limit_s:g} seconds for this file"
+                    " (the setting `extractor_timeout_s`)."
                 )
             elif system.memory_of(self._process.pid) > self._memory:
-                self.excess = f"took more than {size(self._memory)} of memory for this file"
+                self.excess = f"{{extension}} took more than {size(self._memory)} of memory for this file."
         if self.excess:
             self._process.kill()
 
@@ -147,7 +147,8 @@ class Worker:
                 raise ValueError("there is none")
             return _checked(document, added_type(reader), path.name)
         except ValueError as wrong:
-            raise reader.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
+            failure = "{extension} gave a document that cannot be kept: {problem}."
+            raise reader.failed(ExtractError, failure, problem=wrong) from None
 
     def picture(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
         """WebP of ``place`` in the file ``path``, by `render_place`. Raises NotText, ExtractError."""
@@ -199,8 +200,9 @@ class Worker:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
         except ValidationError as error:
             first = error.errors()[0]
-            what = f"gave an answer that cannot be read ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-            raise extension.failed(ExtractError, what) from None
+            failure = "{extension} gave an answer that cannot be read ({field}: {problem})."
+            field = ".".join(map(str, first["loc"]))
+            raise extension.failed(ExtractError, failure, field=field, problem=first["msg"]) from None
         if answer.error is not None:
             message, suggestion = answer.error
             kind = NotText if answer.is_skipped else ExtractError
@@ -229,8 +231,8 @@ class Worker:
             self.close()
         if body is not None:
             return body
-        wrong = excess or "crashed on this file, or gave far too much text"
-        raise extension.failed(ExtractError, wrong)
+        crash = "{extension} crashed on this file, or gave far too much text."
+        raise extension.failed(ExtractError, excess or crash)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
@@ -388,8 +390,8 @@ def _answered(line: bytes, data: bytes) -> bytes:
             if place:
                 return _to_json(_Answer(picture=base64.b64encode(found).decode()))
             if not isinstance(found, Extracted):
-                what = f"gave a value of type {type(found).__name__} instead of Extracted"
-                raise extension.failed(ExtractError, what)
+                failure = "{extension} gave a value of type {name} instead of Extracted."
+                raise extension.failed(ExtractError, failure, name=type(found).__name__)
             ocr.reader.end(data)
             pictures = tuple(filter(None, (ocr.reader.waits, *ocr.reader.notes)))
             found = replace(

@@ -236,6 +236,11 @@ def kind(mode: int) -> str:
 
 
 def cannot_be_read(error: Exception) -> str:
-    """Say why the system refused to read a file, as the end of a sentence."""
+    """Say that the system refused to read a file and why, as the end of a sentence."""
+    return f"cannot be read: {why_not_read(error)}"
+
+
+def why_not_read(error: Exception) -> str:
+    """Return the system's reason for not reading a file, with a small letter."""
     reason = (error.strerror if isinstance(error, OSError) else None) or "its name cannot be used"
-    return f"cannot be read: {reason[:1].lower()}{reason[1:]}"
+    return f"{reason[:1].lower()}{reason[1:]}"

@@ -28,7 +28,7 @@ from rag_core.files.ignores import (
     is_secret,
     read_ignore_file,
 )
-from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, with_sep
+from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, why_not_read, with_sep
 
 KEY_LIKE = "looks like a key or secret"
 LEAVES = "is a symbolic link that leaves the folder"
@@ -80,8 +80,9 @@ class Rules:
             real = os.path.realpath(os.fsencode(root))
             mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
         except (OSError, ValueError) as error:
-            why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
-            message = f"The folder {shown} {why}."
+            message = f"The folder {shown} does not exist."
+            if not isinstance(error, FileNotFoundError):
+                message = f"The folder {shown} cannot be read: {why_not_read(error)}."
             raise InvalidInput(message, "Check the spelling, or connect the drive it is on.") from error
         # A repository may put a link to anywhere in the place of a folder.
         if with_sep(real) != with_sep(os.fsencode(root)):
@@ -93,7 +94,10 @@ class Rules:
             message = f"{shown} is not a folder."
             raise InvalidInput(message, "Choose the folder it is in and a pattern for its name.")
         if SECRET_FOLDERS.intersection(with_sep(real).lower().split(SEP)):
-            raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
+            raise InvalidInput(
+                f"The folder {shown} looks like a key or secret.",
+                "Choose a folder that holds documents.",
+            )
         self.root = with_sep(real)
         ignores = ignore_files_above(self.root)
         self.top = WalkFolder(self.root, b"", self.include.start, self.exclude.start, ignores)

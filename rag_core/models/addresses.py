@@ -43,11 +43,14 @@ def straight_to(url: str) -> dict[str, Any]:
 
 
 def server_problem(server: object) -> str:
-    """Return why the ``server`` that a package states is invalid, as the end of a sentence; '' if it is
+    """Return a sentence about ``{extension}`` that says why the ``server`` it states is invalid; '' if it is
     valid."""
     if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
-    return "does not say where texts go (server): '' for this machine, or an address like https://example.org"
+    return (
+        "{extension} does not say where texts go (server):"
+        " '' for this machine, or an address like https://example.org."
+    )
 
 
 def server_name(url: str, port: int) -> str:

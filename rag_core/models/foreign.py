@@ -38,8 +38,8 @@ def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
         opened = opener(name.model, options)
     identity = getattr(opened, "identity", None)
     if not isinstance(identity, EmbedderIdentity) or identity.provider != name.provider:
-        what = f"does not say what its vectors depend on (identity, of provider {name.provider!r})"
-        raise extension.failed(EmbedderError, what)
+        failure = "{extension} does not say what its vectors depend on (identity, of provider {provider!r})."
+        raise extension.failed(EmbedderError, failure, provider=name.provider)
     if silence := server_problem(getattr(opened, "server", None)):
         raise extension.failed(EmbedderError, silence)
     return cast("Embedder", _Foreign(extension, opened, EmbedderError))
@@ -59,10 +59,10 @@ class _Foreign(Guarded):
         with self._extension.errors(EmbedderError, "embedding"):
             rows = np.asarray(embed(given), np.float64)
         if rows.shape != shape:
-            what = f"gave vectors of the shape {rows.shape} instead of {shape}"
-            raise self._extension.failed(EmbedderError, what)
+            failure = "{extension} gave vectors of the shape {given} instead of {shape}."
+            raise self._extension.failed(EmbedderError, failure, given=rows.shape, shape=shape)
         if (vectors := unit_rows(rows)) is None:
-            raise self._extension.failed(EmbedderError, "gives no numbers for a text")
+            raise self._extension.failed(EmbedderError, "{extension} gives no numbers for a text.")
         return vectors
 
 

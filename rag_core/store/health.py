@@ -20,7 +20,6 @@ from rag_core.store.documents import BEST_TARGET
 from rag_core.store.errors import blames_file, damage
 from rag_core.store.file import TARGET, Store, now
 from rag_core.store.migrations import differences
-from rag_core.wording import plural
 
 EXAMPLES = 5
 _DECISIONS = "decisions"
@@ -32,11 +31,11 @@ Find = Callable[[sqlite3.Connection], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check for one kind of fault, reported as ``3 {noun}s {fault}.``"""
+    """A check for one kind of fault."""
 
     name: str
-    noun: str
-    fault: str
+    one: str  #: The sentence about one fault.
+    many: str  #: The sentence about ``{count}`` of them.
     find: Find
     severity: Severity = "fault"
 
@@ -85,7 +84,7 @@ def _look(wanted: Check, db: sqlite3.Connection) -> Finding | None:
         )
     if not count:
         return None
-    sentence = f"{plural(count, wanted.noun)} {wanted.fault}."
+    sentence = wanted.one if count == 1 else wanted.many.format(count=f"{count:,}")
     return Finding(wanted.name, wanted.severity, sentence, count, tuple(examples))
 
 
@@ -228,16 +227,55 @@ def _schema(db: sqlite3.Connection) -> Iterator[str]:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("schema", "part", "of the schema missing, altered or unknown", _schema),
-    Check("structure", "fault", "in the structure of the file", _structure),
-    Check("values", "row", "with a value that cannot be read", _values),
-    Check("documents", "document", "with damaged content", _documents),
-    Check("places", "document", "with passages at an impossible place", _places),
     Check(
-        "private", "document", "not marked as the rules for private notes and the exclusions say", _private
+        "schema",
+        "1 part of the schema is missing, altered or unknown.",
+        "{count} parts of the schema are missing, altered or unknown.",
+        _schema,
     ),
-    Check("links", "link", "that should lead elsewhere", _links),
-    Check("vectors", "vector", "with damaged numbers", _vectors),
-    Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),
+    Check(
+        "structure",
+        "The structure of the file has 1 fault.",
+        "The structure of the file has {count} faults.",
+        _structure,
+    ),
+    Check(
+        "values",
+        "1 row has a value that cannot be read.",
+        "{count} rows have values that cannot be read.",
+        _values,
+    ),
+    Check(
+        "documents",
+        "1 document has damaged content.",
+        "{count} documents have damaged content.",
+        _documents,
+    ),
+    Check(
+        "places",
+        "1 document has passages at an impossible place.",
+        "{count} documents have passages at an impossible place.",
+        _places,
+    ),
+    Check(
+        "private",
+        "1 document is not marked as the rules for private notes and the exclusions say.",
+        "{count} documents are not marked as the rules for private notes and the exclusions say.",
+        _private,
+    ),
+    Check("links", "1 link should lead elsewhere.", "{count} links should lead elsewhere.", _links),
+    Check("vectors", "1 vector has damaged numbers.", "{count} vectors have damaged numbers.", _vectors),
+    Check(
+        "unembedded",
+        "1 passage has neither a vector nor a place in the queue.",
+        "{count} passages have neither a vector nor a place in the queue.",
+        _unembedded,
+    ),
 )
-FILES = Check("files", "file", "changed since it was read; `commonplace reindex` reads it", _files, "note")
+FILES = Check(
+    "files",
+    "1 file has changed since it was read; `commonplace reindex` reads it.",
+    "{count} files have changed since they were read; `commonplace reindex` reads one of them.",
+    _files,
+    "note",
+)

@@ -61,8 +61,8 @@ class PackageBackend(Guarded):
     def address_of(self, store: str, variant: str, options: None) -> str:  # noqa: ARG002
         found = self._call(self._target.address, "address", store, variant)
         if not str(found).startswith(f"{self._extension.name}://"):
-            what = f"gave an address that does not begin with {self._extension.name}://"
-            raise self._extension.failed(VectorError, what)
+            failure = "{extension} gave an address that does not begin with {scheme}://."
+            raise self._extension.failed(VectorError, failure, scheme=self._extension.name)
         return str(found)
 
     def __call__(self, address: str, dimension: int, metric: Metric, options: None) -> RemoteIndex:  # noqa: ARG002
@@ -85,5 +85,5 @@ class _Index(Guarded):
             found = self._target.search(query, k, filters)
             near = [Match(str(key), float(similarity)) for key, similarity in found]
         if not all(math.isfinite(match.similarity) for match in near):
-            raise self._extension.failed(VectorError, "gave a similarity that is no number")
+            raise self._extension.failed(VectorError, "{extension} gave a similarity that is no number.")
         return near[:k]

@@ -123,7 +123,7 @@ class QdrantService(Program[QdrantOptions]):
                 content = error.content.decode("utf-8", "replace")
                 return self.answered(error.status_code or 0, content, secret=self.options.api_key)
             case busy.QdrantException():  # without a number of seconds it named a day to wait for
-                return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
+                return Busy("status 429", float(getattr(error, "retry_after_s", 0)))
             case TransportError():
                 return Busy(type(error).__name__)
             case ValueError() | AssertionError():  # no JSON, or not all of it

@@ -120,7 +120,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     said: Mapping[str, Any] = response.get("Error", {})
     code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code in _BUSY or status >= 500:
-        return Busy(f"it answered {code}")
+        return Busy(f"{code}")
     advice = "Check the bucket, the index and the region in the configuration, and your quota."
     if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
         advice = (

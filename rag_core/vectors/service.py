@@ -57,8 +57,8 @@ class Options(ABC):
 
 
 class Busy(Exception):
-    """A request failed that may succeed later. Its text completes *The service …*; ``wait_s`` is how many
-    seconds the service asks to wait."""
+    """A request failed that may succeed later. Its text is the reason in a word or two, such as a status;
+    ``wait_s`` is how many seconds the service asks to wait."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -222,18 +222,18 @@ class Program(VectorService[_Settings]):
     def check(cls, need: Need) -> Found:
         """Check that the server answers, or that the folder can be used if there is no server, and that the
         client package is installed."""
-        options, install = need.options, f"Run {install_line(cls.extra)}"
+        options, install = need.options, f"Run {install_line(cls.extra)}."
         version = package_version(cls.package, cls.module)
-        here = f"The package {cls.package!r} {f'{version} is' if version else 'is not'} installed"
+        missing = f"The package {cls.package!r} is not installed."
         if options.url and version:
-            return Found("ready", f"{cls._answer_of(options)}.")
+            return Found("ready", cls._answer_of(options))
         if options.url:
-            return Found(
-                "not set up", f"{cls._answer_of(options)}; {here[0].lower()}{here[1:]}.", f"{install}."
-            )
-        sentence = f"{here}; its folder is {str(options.path)!r}, for one process at a time."
-        step = "" if version else f"{install}."
-        return Found("ready" if version else "not set up", sentence, step, goes=destination(""))
+            return Found("not set up", f"{cls._answer_of(options)} {missing}", install)
+        folder = f"Its folder is {str(options.path)!r}, for one process at a time."
+        if version:
+            present = f"The package {cls.package!r} {version} is installed."
+            return Found("ready", f"{present} {folder}", goes=destination(""))
+        return Found("not set up", f"{missing} {folder}", install, goes=destination(""))
 
     @classmethod
     def _answer_of(cls, options: Any) -> str:
@@ -244,7 +244,7 @@ class Program(VectorService[_Settings]):
             raise Unanswered(
                 Found("unreachable", f"What answers at {options.url} is not {cls.wanted}.", start)
             )
-        return f"{cls.name} {version[:40]}".strip() + f" at {options.url} answers"
+        return f"{f'{cls.name} {version[:40]}'.strip()} at {options.url} answers."
 
     @property
     def called(self) -> str:
@@ -279,7 +279,7 @@ class Program(VectorService[_Settings]):
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
         """Return the exception for an HTTP answer that is not a success."""
         if status in _BUSY or status >= 500:
-            return Busy(f"it answered {status}", wait_s)
+            return Busy(f"status {status}", wait_s)
         if status in (401, 403):
             return VectorError(f"{self.called} refuses access (status {status}).", self.access)
         if status < 400:

@@ -31,7 +31,7 @@ def test_verify_names_what_is_broken_and_what_to_do(run: Run, stores: Path) -> N
     result = run("verify")
     assert result.status == 1
     assert "a: 1 fault in 11 checks" in result.out
-    assert "fault documents: 1 document with damaged content." in result.out
+    assert "fault documents: 1 document has damaged content." in result.out
     assert "Next: commonplace repair --store a" in result.out
     assert "b: sound" in result.out
     assert "\x1b[31m" not in result.out

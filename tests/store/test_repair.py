@@ -201,7 +201,7 @@ def test_a_vector_that_is_not_as_it_was_written_is_found_and_made_again(
 ) -> None:
     change(library, "UPDATE embeddings SET vector = CAST(x'0102' || substr(vector, 3) AS BLOB) WHERE id = 7")
     [finding] = library.upkeep.verify(OWNER, "s").findings
-    assert finding.sentence == "1 vector with damaged numbers."
+    assert finding.sentence == "1 vector has damaged numbers."
 
     assert library.upkeep.repair(OWNER, "s").to_embed == 1
     assert library.jobs.requested(OWNER, "s")

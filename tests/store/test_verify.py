@@ -203,7 +203,7 @@ def test_a_finding_says_how_many_and_names_five(library: Library) -> None:
     finding = faults(library)["vectors"]
 
     assert finding.count == 6
-    assert finding.sentence == "6 vectors with damaged numbers."
+    assert finding.sentence == "6 vectors have damaged numbers."
     assert len(finding.examples) == 5
 
 

@@ -49,10 +49,8 @@ def _problems(
 def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
     for number, problem in enumerate(problems[:_MOST_GROUPS]):
         with st.container(border=True, gap="xsmall"):
-            reason = problem.reason
-            if len(problem.files) > 1 and reason.startswith("It "):
-                reason = f"Each {reason.removeprefix('It ')}"
-            st.markdown(f"**{headline(problem)}** {label(reason)}")
+            several = "The reason for each: " if len(problem.files) > 1 else ""
+            st.markdown(f"**{headline(problem)}** {several}{label(problem.reason)}")
             with st.container(horizontal=True, vertical_alignment="top"):
                 if len(problem.files) <= _FEW:
                     st.text(_names(problem.files))
