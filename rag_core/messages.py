@@ -61,7 +61,7 @@ TEXTS = {
         " patterns; `--exclude PATTERN` in its place keeps those that you name."
     ),
     "fix_file": "Fix the file, then index again.",
-    "heal_vectors": "`commonplace store verify NAME --heal` creates it again.",
+    "heal_vectors": "`commonplace verify --store NAME --heal` creates it again.",
     "include": "Include it again on the Files page, or with `{command}`.",
     "include_pattern": "Add a pattern that names it on the Index page, or with `{command}`.",
     "index": "Index the store on the Index page, or with `commonplace index --store {store}`.",

@@ -12,7 +12,6 @@ from rag_core.cli import commands, options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import ProgressLine, line
 from rag_core.cli.terminal import print_store, show_status
-from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.index.portable import Exported
 from rag_core.library import Library
@@ -275,9 +274,6 @@ def _show_privacy(report: Privacy, info: StoreInfo) -> None:
         click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
     if report.due:
         click.echo(f"Copies and scores follow with the next run: commonplace index --store {info.name}")
-
-
-store.add_command(store_verify)
 
 
 @click.command(cls=commands.Answering)

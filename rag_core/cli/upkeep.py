@@ -16,8 +16,6 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.reports import Health
 from rag_core.types import OWNER
 
-files_option = click.option("--files", is_flag=True, help="Also compare each document with its file.")
-
 
 @click.command(cls=commands.Answering)
 @click.option(
@@ -54,17 +52,20 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
 
 @click.command(cls=commands.Answering)
 @options.stores_option
-@files_option
-def verify(stores: tuple[str, ...], files: bool) -> None:
-    """Check stores for damage.
+@click.option("--files", is_flag=True, help="Also compare each document with its file.")
+@click.option("--heal", is_flag=True, help="First repair their vector indexes on servers.")
+def verify(stores: tuple[str, ...], files: bool, heal: bool) -> None:
+    """Check stores for damage, and their vector indexes on servers.
 
-    Nothing is changed. Exit status 1 if a store is damaged: `repair` rebuilds it.
+    Without --heal nothing is changed. Exit status 1 if a store is damaged: `repair` rebuilds it.
     """
     library = options.library_of_owner()
     healths: list[Health] = []
     damaged: list[StoreError] = []
     for name in dict.fromkeys(stores or library.stores.names(OWNER)):
         try:
+            if heal:
+                library.placement.heal(OWNER, name)
             healths.append(library.upkeep.verify(OWNER, name, files=files))
         except StoreError as error:
             damaged.append(error)
@@ -76,20 +77,6 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
     }
     options.emit(value, lambda: show_healths(healths, list(map(str, damaged))))
     sys.exit(not sound)
-
-
-@click.command("verify", cls=commands.Answering)
-@options.any_store_argument
-@files_option
-@click.option("--heal", is_flag=True, help="Repair the vector index on a server.")
-def store_verify(name: str, files: bool, heal: bool) -> None:
-    """Check one store, and its vector index on a server."""
-    library = options.library_of_owner()
-    if heal:
-        library.placement.heal(OWNER, name)
-    health = library.upkeep.verify(OWNER, name, files=files)
-    options.emit(reports.health(health), lambda: show_healths([health], []))
-    sys.exit(not health.sound)
 
 
 @click.command(cls=commands.Answering)

@@ -38,12 +38,12 @@ def test_switch_may_be_left_for_later_and_abandoned(zoo: Run) -> None:
 
 
 def test_verify_and_heal_look_at_the_index(zoo: Run, amazon_configured: Server) -> None:
-    assert zoo("store", "verify", "zoo").status == 0
+    assert zoo("verify", "--store", "zoo").status == 0
     amazon_configured.service.DeleteIndex({"vectorBucketName": "commonplace-zoo", "indexName": "main"})
-    broken = zoo("store", "verify", "zoo")
+    broken = zoo("verify", "--store", "zoo")
     assert broken.status == 1
     assert "The vector index is not there." in broken.out
-    assert zoo("store", "verify", "zoo", "--heal").status == 0
+    assert zoo("verify", "--store", "zoo", "--heal").status == 0
 
 
 def test_attach_and_take_over(zoo: Run, notes: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes:
     assert (shown["private_by_note"], shown["private_by_rule"], shown["sends_private"]) == (1, 1, False)
     zoo("index", "--store", "zoo")
     assert zoo("store", "info", "zoo", "--json").json["unsent"] == 0
-    assert zoo("store", "verify", "zoo").status == 0  # the index has one copy left, as it should
+    assert zoo("verify", "--store", "zoo").status == 0  # the index has one copy left, as it should
 
 
 def test_an_empty_embedder_is_an_error_and_changes_nothing(run: Run) -> None:
