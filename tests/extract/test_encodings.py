@@ -119,6 +119,47 @@ def test_a_zero_byte_does_not_make_a_short_text_binary(data: bytes) -> None:
     assert found.warnings[0].endswith("A few zero bytes were replaced.")
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"abcd\0\0\0\0efgh", "abcd efgh"),
+        (b"Ada\0\0\0\0\0\0\0Byron\0\0\0\0\0", "Ada Byron "),
+        ("Zoë\0\0\0\0Brandstötter\0\0".encode(), "Zoë Brandstötter "),
+        ("Zoe Ann\0\0\0\0\0\0\0Brandstötter\0\0".encode("cp1252"), "Zoe Ann Brandstötter "),
+        (b"the last line\n" + b"\0" * 4096, "the last line\n "),
+        (b"./a.txt\0" * 5, "./a.txt " * 5),
+    ],
+)
+def test_zero_bytes_that_fill_up_records_are_space(data: bytes, text: str) -> None:
+    found = read(data)
+    assert found.text == text
+    assert found.warnings[0].endswith("Zero bytes between its words were replaced.")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Grüße an Zoë".encode() + b"\xff", "Grüße an Zoë\ufffd"),
+        ("Müller\n".encode() * 2 + b"x\xe9y\n", "Müller\nMüller\nx\ufffdy\n"),
+        ("Ich hätte gern Kaf".encode() + b"\xc3", "Ich hätte gern Kaf\ufffd"),
+        (TEXTS["japanese"].encode()[:-2], TEXTS["japanese"][:-1] + "\ufffd"),
+        (b"\xb0" + TEXTS["russian"].encode(), "\ufffd" + TEXTS["russian"]),
+    ],
+)
+def test_utf8_with_a_stray_byte_is_utf8(data: bytes, text: str) -> None:
+    found = read(data)
+    assert (found.text, found.encoding) == (text, "utf-8")
+    assert found.warnings == ("A few bytes were not valid UTF-8 and were replaced.",)
+
+
+@pytest.mark.parametrize(("language", "encoding"), [key[:2] for key in GUESSES[:: len(LENGTHS)]])
+def test_text_in_another_encoding_is_never_damaged_utf8(language: str, encoding: str) -> None:
+    for start in range(len(TEXTS[language]) - 12):
+        data = TEXTS[language][start : start + 12].encode(encoding)
+        if encoding != "iso2022_jp" and not data.isascii():
+            assert decode(data).encoding != "utf-8"
+
+
 @pytest.mark.parametrize("data", [b"\0", b"a\0\0\0", b"abc\0def\xff" * 9, bytes(range(128, 160)) * 9])
 def test_what_is_mostly_no_text_stays_binary(data: bytes) -> None:
     with pytest.raises(NotText):
