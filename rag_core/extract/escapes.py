@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from rag_core.text.inline import Mark, without_marks
 from rag_core.text.markup import read_markup
+from rag_core.text.other_markup import marks_of_language
 
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
@@ -66,6 +67,15 @@ _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\
 
 _IN_WORD = re.compile(r"[^\W_](?:\*{1,3}|~~|==|</?[A-Za-z]{1,6}>)[^\W_]")
 """Signs of emphasis or a tag inside a word."""
+_WITH_MARKS_IN_WORDS = frozenset({"asciidoc", "bibtex", "latex", "org", "xml"})
+"""The other types in which a part of a word may be marked."""
+_BESIDE_LETTERS = frozenset({"asciidoc", "markdown", "org"})
+_IN_WORD_OF_RST = re.compile(
+    r"(?<=\w)\\ (?::[\w-]{1,20}:)?([`*]{1,2})(\w{1,40})\1(?:\\ (?=\w))?"
+    r"|(?<!\S)(?::[\w-]{1,20}:)?([`*]{1,2})(\w{1,40})\3\\ (?=\w)"
+)
+_HYPHEN_OF_TEX = re.compile(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
+"""Where a word may be divided, and what keeps the letters of a ligature apart."""
 _FORMATTING = re.compile(r"<(/?)(sub|sup|b|i|u|s|em|strong|mark|small|kbd|ins|del)>")
 _SIGNS = ("*", "~", "=")
 _LONGEST = 40
@@ -79,32 +89,39 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
     the format."""
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    if kind == "markdown" and _IN_WORD.search(text):
-        text = _with_whole_words(text)
+    if kind in _WITH_MARKS_IN_WORDS or (kind == "markdown" and _IN_WORD.search(text)):
+        text = _with_whole_words(text, kind)
+    if kind == "rst" and "\\ " in text:
+        text = _IN_WORD_OF_RST.sub(lambda match: match[2] or match[4], text)
     return _unescaped(text, kind, path)
 
 
-def _with_whole_words(text: str) -> str:
-    """``text`` of a note in which ``H<sub>2</sub>O`` and ``**w**ord`` are one word each; code stays."""
+def _with_whole_words(text: str, kind: str) -> str:
+    """``text`` in which ``H<sub>2</sub>O`` and ``**w**ord`` of a note and ``{B}ibTeX`` are one word each.
+    Code stays."""
     left_out: list[Mark] = []
     opened: dict[str, Mark] = {}
-    marks = read_markup(text).marks
+    marks = read_markup(text).marks if kind == "markdown" else marks_of_language(text, kind)
     by_start = {mark.start: mark for mark in marks}
     for mark in marks:
         tag = _FORMATTING.fullmatch(text, mark.start, mark.end)
         if tag and not tag[1]:
             opened[tag[2]] = mark
         opener = opened.pop(tag[2], None) if tag and tag[1] else by_start.get(mark.opener)
-        if opener and _is_in_word(text, opener, mark, is_sign=tag is None):
+        is_sign = kind in _BESIDE_LETTERS and tag is None
+        if opener and not _is_code(text, kind, opener) and _is_in_word(text, opener, mark, is_sign=is_sign):
             left_out += opener, mark
     return without_marks(text, sorted(left_out))
+
+
+def _is_code(text: str, kind: str, mark: Mark) -> bool:
+    return kind == "markdown" and text.startswith(_INDENTED, text.rfind("\n", 0, mark.start) + 1)
 
 
 def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool:
     """Whether what is emphasized is a part of a word. Signs beside digits may be those of a formula."""
     inside = text[opener.end : closer.start].strip("*~=")
-    is_code = text.startswith(_INDENTED, text.rfind("\n", 0, opener.start) + 1)
-    if is_code or not inside[:1].isalnum() or len(inside) > _LONGEST or len(inside.split()) > 1:
+    if not inside[:1].isalnum() or len(inside) > _LONGEST or len(inside.split()) > 1:
         return False
     first, last = opener.start, closer.end
     while first > 0 and text[first - 1] in _SIGNS:
@@ -120,7 +137,8 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
         if kind == "json" or path.suffix.lower() == ".properties":
             return _HEX.sub(_of_hex, text)
         if kind in ("latex", "bibtex"):
-            return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], _ACCENT.sub(_of_accent, text))
+            text = _HYPHEN_OF_TEX.sub("", _ACCENT.sub(_of_accent, text))
+            return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
     return text

@@ -118,7 +118,7 @@ def _read_canvas(canvas: dict[str, Any], name: str) -> Extracted:
         if edge.get("label"):
             ends = (names.get(str(edge.get(key)), "") for key in ("fromNode", "toNode"))
             builder.add(" → ".join(filter(None, (next(ends), str(edge["label"]), next(ends)))))
-    return builder.document("text", name, name.removesuffix(".canvas"))
+    return builder.document("markdown", name, name.removesuffix(".canvas"))
 
 
 def _text_of_node(node: dict[str, Any]) -> str:

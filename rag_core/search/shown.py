@@ -15,6 +15,7 @@ from typing import Literal
 from rag_core.search.snippet import best_window, highlight, holding_none, shown_pieces
 from rag_core.text.inline import Mark, instead
 from rag_core.text.markup import Line, read_markup
+from rag_core.text.other_markup import MARKED_UP, marks_of_language
 from rag_core.text.shown import LIKE_JSON, json_marks
 from rag_core.types import Hit, Query
 
@@ -127,6 +128,8 @@ class _Passage:
             marks += _without(markup.marks, kept)
         elif file_type in LIKE_JSON:
             marks += _without(json_marks(text), kept)
+        elif file_type in MARKED_UP:
+            marks += _without(marks_of_language(text, file_type), kept)
         self.marks = sorted(marks)
 
     def pieces(self, start: int, end: int, spans: Sequence[Span]) -> list[Piece]:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from rag_core.text.inline import Mark
 from rag_core.text.markup import disjoint, read_markup
 from rag_core.text.numbers import Span
+from rag_core.text.other_markup import marks_of_language
 
 LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 """Types of which quotes, braces and escapes of JSON are not shown."""
@@ -87,9 +88,11 @@ def marks_of(text: str, file_type: str) -> Sequence[Mark]:
     """Return what is not shown as it is written, in order and disjoint."""
     if file_type == "markdown":
         return _of_note(text)
+    if file_type == "notebook":
+        return [*disjoint([*_of_note(text), *json_marks(text)])]
     if file_type in LIKE_JSON:
         return json_marks(text)
-    marks: list[Mark] = []
+    marks = marks_of_language(text, file_type)
     if file_type == "subtitles":
         marks += [Mark(*match.span(), "\n", "line") for match in _CUE.finditer(text)]
         marks += [Mark(*match.span(), "", "line") for match in _TAG_OF_CUE.finditer(text)]

@@ -25,10 +25,19 @@ VALUES = [
         r"author = {G{\"o}del and Poincar{\'e} and {\AA}ngstr\"om}",
         "author = {Gödel and Poincaré and Ångström}",
     ),
+    ("a.tex", r"in\-ter\-na\-tio\-nal, \emph{un}likely, shelf\/ful", "international, unlikely, shelfful"),
+    ("a.bib", r"title = {{B}ib{T}e{X} and \emph{re}use},", "title = {BibTeX and reuse},"),
+    ("a.svg", "<text>err<tspan x='1'>or</tspan> budget</text>", "<text>error budget</text>"),
+    ("a.xml", "<p>H<subscript>2</subscript>O, <b>un</b>able</p>", "<p>H2O, unable</p>"),
+    ("a.org", "H_{2}O and x^{2} and /un/able", "H2O and x2 and /un/able"),
+    ("a.rst", r"H\ :sub:`2`\ O, *un*\ able, a\ *b* c", "H2O, unable, ab c"),
+    ("a.adoc", "H~2~O, **un**able, 2^10^", "H2O, unable, 2^10^"),
 ]
 AS_WRITTEN = [
     ("a.json", r'{"a": "\u0022 \u000a \\u00fc \ud83c"}'),
     ("a.tex", r"one \\ \section{x} \cite{k} \url{u} \left( \omega"),
+    ("a.tex", r"\frac{a}{b} \section{Tea} x_{2} $a^{b}c$ {lll}"),
+    ("a.xml", "<a><b>bold</b> word</a><td>one</td><td>two</td>"),
     ("a.md", "R&D &nosuch; &lt;b&gt; &amp;eacute;"),
     ("a.py", r'name = "M\u00fcller"'),
 ]
