@@ -119,8 +119,11 @@ def _folded(text: str, instead: Mapping[int, str] = MappingProxyType({})) -> tup
 
 def _marks_of(text: str, held: str | None = None) -> dict[int, str]:
     """Return what is shown for each character of Markdown syntax, by its offset: '' but for the first of a
-    mark. In a quote, syntax that contains words counts only if the passage ``held`` has the same; otherwise a
-    model could hide additions in it."""
+    mark.
+
+    In a quote, syntax that contains words counts only if the passage ``held`` has the same; otherwise a model
+    could hide additions in it.
+    """
     instead: dict[int, str] = {}
     marks = [mark._replace(shown="") if mark.kind == "line" else mark for mark in marks_of(text, "markdown")]
     for pattern in (_STRAY, _DIVIDED):

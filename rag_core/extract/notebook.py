@@ -20,28 +20,30 @@ _MOST_PRINTED = 2000
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The notebook in ``data``: a segment for each cell, under the Markdown headings above it."""
-    notebook = json.loads(encoding.decode(data).text)
-    cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
     builder = Builder()
     headings: list[tuple[int, str]] = []
     title = ""
     warnings: list[str] = []
-    for number, cell in enumerate(cells, 1):
+    for number, cell in enumerate(_cells(json.loads(encoding.decode(data).text)), 1):
         try:
-            source = _joined(cell.get("source", cell.get("input", "")))
-            printed = list(_printed(cell.get("outputs", ())))
+            texts = [_joined(cell.get("source", cell.get("input", ""))), *_printed(cell.get("outputs", ()))]
         except (AttributeError, TypeError):
             warnings.append(f"Cell {number} is damaged.")
             continue
         if cell.get("cell_type") == "markdown":
-            for mark, heading in _HEADING.findall(source):
+            for mark, heading in _HEADING.findall(texts[0]):
                 text = heading.rstrip(" \t#") or heading
                 title = title or text
                 headings = [each for each in headings if each[0] < len(mark)] + [(len(mark), text)]
         builder.begin("cell", number, *(text for _, text in headings))
-        for text in (source, *printed):
+        for text in texts:
             builder.add(text)
     return builder.document("notebook", path.name, title, warnings=warnings)
+
+
+def _cells(notebook: Any) -> Any:
+    """Return the cells of a notebook, whichever version of the format it has."""
+    return notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
 
 
 def _printed(outputs: Any) -> Iterator[str]:

@@ -41,15 +41,19 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     body, apart = _taken_apart(source)
     builder, text = Builder(), _plain(body)
     builder.add(text)
-    head = _head(source)
-    texts: dict[str, dict[str, None]] = {}
-    for name, written in apart:
-        texts.setdefault(_HEADINGS[name], {})[_plain(f"{head} {written}}}").strip()] = None
-    for heading, lines in texts.items():
+    for heading, lines in _texts(apart, _head(source)).items():
         builder.add_lines(heading, lines)
     links = dict.fromkeys(one_line(match[1]) for match in _LINK.finditer(source))
     builder.add_lines("Links", [link for link in links if link not in text])
     return builder.document("word", path.name)
+
+
+def _texts(apart: list[tuple[str, str]], head: str) -> dict[str, dict[str, None]]:
+    """The text of each group that stands apart, by heading; each text once. ``head`` begins a document."""
+    texts: dict[str, dict[str, None]] = {}
+    for name, written in apart:
+        texts.setdefault(_HEADINGS[name], {})[_plain(f"{head} {written}}}").strip()] = None
+    return texts
 
 
 def _plain(source: str) -> str:

@@ -200,9 +200,12 @@ class Worker:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
         except ValidationError as error:
             first = error.errors()[0]
-            failure = "{extension} gave an answer that cannot be read ({field}: {problem})."
-            field = ".".join(map(str, first["loc"]))
-            raise extension.failed(ExtractError, failure, field=field, problem=first["msg"]) from None
+            raise extension.failed(
+                ExtractError,
+                "{extension} gave an answer that cannot be read ({field}: {problem}).",
+                field=".".join(map(str, first["loc"])),
+                problem=first["msg"],
+            ) from None
         if answer.error is not None:
             message, suggestion = answer.error
             kind = NotText if answer.is_skipped else ExtractError

@@ -237,10 +237,10 @@ def kind(mode: int) -> str:
 
 def cannot_be_read(error: Exception) -> str:
     """Say that the system refused to read a file and why, as the end of a sentence."""
-    return f"cannot be read: {why_not_read(error)}"
+    return f"cannot be read: {system_reason(error)}"
 
 
-def why_not_read(error: Exception) -> str:
+def system_reason(error: Exception) -> str:
     """Return the system's reason for not reading a file, with a small letter."""
     reason = (error.strerror if isinstance(error, OSError) else None) or "its name cannot be used"
     return f"{reason[:1].lower()}{reason[1:]}"

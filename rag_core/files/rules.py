@@ -28,7 +28,7 @@ from rag_core.files.ignores import (
     is_secret,
     read_ignore_file,
 )
-from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, why_not_read, with_sep
+from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, system_reason, with_sep
 
 KEY_LIKE = "looks like a key or secret"
 LEAVES = "is a symbolic link that leaves the folder"
@@ -82,7 +82,7 @@ class Rules:
         except (OSError, ValueError) as error:
             message = f"The folder {shown} does not exist."
             if not isinstance(error, FileNotFoundError):
-                message = f"The folder {shown} cannot be read: {why_not_read(error)}."
+                message = f"The folder {shown} cannot be read: {system_reason(error)}."
             raise InvalidInput(message, "Check the spelling, or connect the drive it is on.") from error
         # A repository may put a link to anywhere in the place of a folder.
         if with_sep(real) != with_sep(os.fsencode(root)):

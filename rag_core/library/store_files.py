@@ -201,9 +201,8 @@ class StoreFiles:
         return opened
 
     def misnamed(self, viewer: Viewer) -> dict[str, str]:
-        """Return the files of stores whose names no store can have, such as ``notes 2.db``, which a cloud
-        makes of a conflict: the name of each, and of the store that it is a copy of ('' if that is not
-        here)."""
+        """Return the names of files such as ``notes 2.db``, which a cloud makes of a conflict and no store
+        can have, each with the store that it is a copy of ('' if that is not here)."""
         stores: dict[str, str] = {}
         for name, opened in self._all_readable(viewer).items():  # of copies the shortest name is the first's
             stores[opened.store.id] = min(stores.get(opened.store.id, name), name, key=len)

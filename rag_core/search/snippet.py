@@ -28,9 +28,11 @@ _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end 
 def highlight(
     text: str, words: Iterable[str], phrases: Sequence[Phrase] = (), file_type: str = ""
 ) -> tuple[Span, ...]:
-    """Return the (start, end) of every match of a query's words and phrases in ``text``, ordered and
-    disjoint. A word also matches its inflections (``index`` in *indexing*), as in the stemmed index. A phrase
-    also matches where a document of ``file_type`` shows it."""
+    """Return the (start, end) of every match of a query's words and phrases in ``text``, in order.
+
+    A word also matches its inflections (``index`` in *indexing*), as in the stemmed index. A phrase also
+    matches where a document of ``file_type`` shows it.
+    """
     folded, origins = _fold_in_place(text)
     asked = _sought(tuple(words))
     places_held: list[Span] = []

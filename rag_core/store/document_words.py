@@ -52,12 +52,15 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
     for unit, document, chunk_id in _holders(db, rare, find.visible(allowed.viewer)):
         held[document].setdefault(unit, []).append(chunk_id)
     best_of = _apart(held)
-    units = {passage: frozenset(held[document]) for document, passage in best_of.items()}
     lengths = _lengths(db, list(best_of))
     complete = [document for document, holders in held.items() if len(holders) == len(rare)]
     apart = [document for document in complete if document in best_of] if len(complete) <= _FEW else []
     passages = [best_of[document] for document in apart if lengths[document] <= TOGETHER]
-    return DocumentWords(units, lengths, _eligible(db, passages, allowed))
+    return DocumentWords(
+        {passage: frozenset(held[document]) for document, passage in best_of.items()},
+        lengths,
+        _eligible(db, passages, allowed),
+    )
 
 
 def _apart(held: Mapping[int, Mapping[str, Sequence[int]]]) -> dict[int, int]:

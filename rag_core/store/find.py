@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -469,31 +470,30 @@ def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
     return db.execute(sql).fetchall()
 
 
-_NO_TAGS = "[]"
+_Row = namedtuple(  # to look up twenty names in each of 20,000 rows of SQLite takes longer than to read them
+    "_Row",
+    "id path display folder file_type title date date_from private state reason size file_size mtime_ns"
+    " ctime_ns inode hash_of_file part file_hash indexed_at root part_count chunks tags",
+)
+_UNKNOWN_TO_GUESTS = {"reason": "", "size": 0, "file_hash": "", "indexed_at": "", "root": b""}
 _PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
 
 
 def as_documents(
     rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
 ) -> list[Document]:
-    """Convert the rows of `document_rows` to documents. ``states`` (id → state) replace the states in the
-    store."""
+    """Convert the rows of `document_rows` to documents. ``states`` (id → state) replace those in the rows."""
     listed: list[Document] = []
-    for row in rows:
-        # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.
-        (
-            number, path, display, folder, file_type, title, date, date_from, private, state,
-            reason, size, _, _, _, _, _, part, file_hash, indexed_at, root, parts, chunks, tags,
-        ) = row  # fmt: skip
-        state = states.get(number, state) if states else state
+    for row in map(_Row._make, rows):
+        state = states.get(row.id, row.state) if states else row.state
         if not viewer.is_owner:
-            state, reason, size, file_hash, indexed_at, root = "indexed", "", 0, "", "", b""
-        hash_tags = () if tags == _NO_TAGS else tuple(json.loads(tags))
-        root, path = root.decode("utf-8", "backslashreplace"), path.decode("utf-8", "backslashreplace")
+            row, state = row._replace(**_UNKNOWN_TO_GUESTS), "indexed"
+        tags = () if row.tags == "[]" else tuple(json.loads(row.tags))
+        root, path = [name.decode("utf-8", "backslashreplace") for name in (row.root, row.path)]
         document = Document(
-            store, number, display, folder, file_type, title, hash_tags, date, bool(private & 3), state,
-            reason, chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,
-            part, parts,
-        )  # fmt: skip
+            *(store, row.id, row.display, row.folder, row.file_type, row.title, tags, row.date),
+            *(bool(row.private & 3), state, row.reason, row.chunks, row.size, row.file_hash, row.indexed_at),
+            *(root, path, _PRIVATE_BY[row.private & 3], row.date_from, row.part, row.part_count),
+        )
         listed.append(document)
     return listed
