@@ -1,10 +1,12 @@
-"""Curves that turn a signal of `search/weigh.py` into a score, the probability that a passage is relevant."""
+"""Curves of `search/weigh.py`: from a signal to a score, the probability that a passage is relevant, and from
+dates to newness."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from rag_core.types import Mode
 
@@ -29,3 +31,12 @@ CURVES: Mapping[Mode, Logistic] = {
     "lexical": Logistic(0.28, 7.0),
 }
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
+
+_YEAR = 365.0  # days in which what is new counts half
+
+
+def newness_of(dates: Sequence[str]) -> list[float]:
+    """Return how new each ISO date is: 1 for the newest, halved for each year that another one is older. The
+    date '' is the oldest of all."""
+    days = [date.fromisoformat(each[:10]).toordinal() if each else 0 for each in dates]
+    return [2 ** ((day - max(days)) / _YEAR) for day in days]

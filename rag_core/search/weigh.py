@@ -36,12 +36,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import date
 from heapq import nlargest
 from typing import NamedTuple
 
 from rag_core.search import reasons
-from rag_core.search.curves import CURVES
+from rag_core.search.curves import CURVES, newness_of
 from rag_core.store.document_words import TOGETHER
 from rag_core.store.questions import HIGHEST, on_scale
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
@@ -72,7 +71,6 @@ _EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.6, "lexical": 0.8, "vector": 0.
 _AS_TYPED = 0.5  # in the value, of a passage with a code as it was typed: parts in a row are a near thing
 _ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
-_YEAR = 365.0  # days in which what is new counts half
 
 
 class Candidate(NamedTuple):
@@ -179,16 +177,22 @@ def weigh(
     if recency:
         values = _with_newness(values, candidates, recency)
     rules = _rules(matches, asked, real)
-    codes = [word.lower() for word in asked.words] if all(map(_is_code, asked.words)) else []
     places: list[_Place] = []
     for index, match in enumerate(matches):
-        values[index] += _NAMED if index in named else 0.0
-        if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
-            values[index] += _EVERY_WORD[mode]
-        if codes and mode != "vector" and all(code in match.candidate.text for code in codes):
-            values[index] += _AS_TYPED
+        values[index] += _bonus(match, rules) + (_NAMED if index in named else 0.0)
         places.append(_place(index, match, values[index], rules))
     return _in_order(places, matches, named, asked)
+
+
+def _bonus(match: _Match, rules: _Rules) -> float:
+    """What a candidate's value gets for holding all words, or all codes as they were typed."""
+    asked, bonus, text = rules.asked, 0.0, match.candidate.text
+    if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
+        bonus += _EVERY_WORD[asked.mode]
+    is_as_typed = bool(asked.words) and all(_is_code(word) and word.lower() in text for word in asked.words)
+    if is_as_typed and asked.mode != "vector":
+        bonus += _AS_TYPED
+    return bonus
 
 
 def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
@@ -377,14 +381,8 @@ def _names(passage: Candidate, title: str) -> bool:
 
 def _with_newness(values: Sequence[float], candidates: Sequence[Candidate], recency: float) -> list[float]:
     """Return the values, higher by up to ``recency`` the newer their documents are."""
-    newness = _newness(candidates)
+    newness = newness_of([candidate.date for candidate in candidates])
     return [value + recency * newness[index] for index, value in enumerate(values)]
-
-
-def _newness(candidates: Sequence[Candidate]) -> list[float]:
-    """Return how new each candidate is: 1 for the newest, halved for each year that another one is older."""
-    days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in candidates]
-    return [2 ** ((day - max(days)) / _YEAR) for day in days]
 
 
 # --- the signal: whether a candidate fits ------------------------------------------------
