@@ -112,8 +112,12 @@ def read_and_embedded(job: Job) -> list[str]:
 def unreadable(count: int) -> str:
     """Say that ``count`` passages are in a script that the model cannot read, and which model can; '' for
     0."""
-    why = "in a script that this model cannot read: found by words only. ollama:bge-m3 reads more."
-    return f"{plural(count, 'passage')} {why}" if count else ""
+    if not count:
+        return ""
+    passages = plural(count, "passage")
+    return (
+        f"{passages} in a script that this model cannot read: found by words only. ollama:bge-m3 reads more."
+    )
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:

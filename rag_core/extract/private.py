@@ -51,8 +51,9 @@ def of_values(values: Mapping[str, Any]) -> Claim:
         return Claim()
     if _YES.issuperset(said):
         return Claim(True)
-    what = "has more than one value" if len(said) > 1 else "is neither yes nor no"
-    return Claim(True, f"{UNSURE}`private` in its front matter {what}. {_ADVICE}")
+    if len(said) > 1:
+        return Claim(True, f"{UNSURE}`private` in its front matter has more than one value. {_ADVICE}")
+    return Claim(True, f"{UNSURE}`private` in its front matter is neither yes nor no. {_ADVICE}")
 
 
 def of_unreadable(block: str, why: str) -> Claim:

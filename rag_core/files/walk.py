@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rag_core import system
 from rag_core.errors import InvalidInput
 from rag_core.files.ignores import PROFILE_NAMES, is_profile
-from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path
+from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path, system_reason
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Rules, WalkFolder
 
 PROGRESS_STEP = 500
@@ -266,7 +266,8 @@ class _Walker:
         reason, path = cannot_be_read(error), place.rel[:-1]
         if not path:
             shown = os.fsdecode(place.full[:-1] or place.full)
-            raise InvalidInput(f"The folder {shown!r} {reason}.", "Allow this user to read it.") from error
+            problem = f"The folder {shown!r} cannot be read: {system_reason(error)}."
+            raise InvalidInput(problem, "Allow this user to read it.") from error
         if isinstance(error, GONE):
             self._walk.vanished.append(path)
         else:

@@ -83,10 +83,10 @@ class Server:
     def error(self, failure: Failure) -> EmbedderError | LLMError:
         """Return the error that the owner sees for a failure after the last attempt."""
         called, model, reason = self.called, self.model, failure.reason
-        away = f"{called} {'is not running' if is_local_server(self.url) else 'does not answer'}."
+        away = f"{called} is not running." if is_local_server(self.url) else f"{called} does not answer."
         timeout = "llm_timeout_s" if self.answers else self.timeout
         hint = "Ask again, or look at its log." if self.answers else "It can be found by words."
-        broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
+        broken = f"{called} broke off." if self.answers else f"The model {model!r} crashes on the text."
         moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
             "away": (away, self.start),
@@ -99,7 +99,7 @@ class Server:
             "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
             "no vision": (f"The model {model!r} of {called} sees no pictures.", "Choose another as `ocr`."),
             "too long": (f"The model {model!r} finds the text too long.", hint),
-            "crashed": (f"{broken}.", hint),
+            "crashed": (broken, hint),
             "refused": (f"{called} refuses: {reason}.", "Look at the server's log."),
         }[failure.kind]
         kind: type[EmbedderError | LLMError] = EmbedderError
