@@ -127,6 +127,8 @@ class Hit:
     #: The other names of a document without text.
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)
     headings: str = field(default="", metadata=INNER)
+    #: The share of the query's words that it holds, 1 if the query is its name; None if it cannot fit.
+    words_share: float | None = field(default=1.0, metadata=INNER)
     #: The tags, aliases and front matter of its document, as words.
     aside: str = field(default="", metadata=INNER)
 

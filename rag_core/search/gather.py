@@ -9,6 +9,7 @@ from heapq import nlargest
 
 from rag_core.errors import RagError
 from rag_core.extract.filetypes import CODE_TYPES
+from rag_core.search.late import Nearness
 from rag_core.search.understand import Interpreted
 from rag_core.search.weigh import Candidate
 from rag_core.store import Store, embeddings, find, lexical
@@ -33,6 +34,7 @@ class Scope:
     scale: Calibration | QuestionScale | None = None  #: Converts similarities to the question.
     highest: float = HIGHEST  #: `Calibration.highest` of the store.
     real: frozenset[str] = frozenset()  #: The words of the query that the embedder's vocabulary has.
+    nearness: Nearness | None = None  #: Compares the query with passages token by token.
     trouble: RagError | None = None  #: Why there is no vector, if that is an error.
 
 

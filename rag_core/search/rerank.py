@@ -44,7 +44,7 @@ def reranked(
     if not query.text or len(places) < 2:
         return hits, [], False
     try:
-        scores = reranker.scores(query.text, [_read(hits[place]) for place in places], again=again)
+        scores = reranker.scores(query.text, [passage_text(hits[place]) for place in places], again=again)
     except EmbedderError as error:
         reason = error.as_message() if viewer.is_owner else ""
         return hits, [Notice("not_reranked", {"reason": str(reason)})], False
@@ -54,6 +54,6 @@ def reranked(
     return reordered, [], True
 
 
-def _read(hit: Hit) -> str:
-    """Return the text of a hit for the reranker: its title and headings, then its content."""
+def passage_text(hit: Hit) -> str:
+    """Return the text of a hit for a model that compares it with the query: title and headings, then content."""
     return embedded_text(" > ".join(dict.fromkeys((hit.document.title, *hit.heading_path))), hit.content)

@@ -14,7 +14,7 @@ from math import floor
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rag_core.errors import RagError, VectorError
-from rag_core.search import gather, notices, show
+from rag_core.search import gather, late, notices, show
 from rag_core.search.fold import FoldedResult, Folding
 from rag_core.search.gather import Scope
 from rag_core.search.rerank import TOP, reranked
@@ -120,7 +120,8 @@ class StoreList:
             pending = find.waiting_texts(db, asked.allowed.viewer)
             self._mode = gather.mode_of(db, scope, asked, options.mode, pending)
         wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
-        self._wanted = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
+        least = TOP if options.reranker else late.LOOKED_AT if self._is_looked_at else 0
+        self._wanted = min(max(wanted, least), MAX_DEPTH)
         self._depth = self._wanted
         if options.sort != "best" and asked.query.text:  # then all that fits is put in order
             self._depth = MAX_DEPTH
@@ -141,8 +142,16 @@ class StoreList:
             if self._extend(reach, first):
                 break
             first = None
+        if self._is_looked_at and self.scope.nearness:
+            self.hits = late.looked_at(self.hits, self.scope.nearness)
         if self._options.facets:
             self._count()
+
+    @property
+    def _is_looked_at(self) -> bool:
+        """Whether the first hits may be compared with the query token by token."""
+        is_plain = self._options.sort == "best" and not self._options.reranker
+        return is_plain and self._mode == "hybrid" and self.scope.nearness is not None
 
     def _extend(self, least: int, by_words: Future[lexical.Gathered] | None) -> bool:
         """Look for at least ``least`` candidates. Returns whether the list is long enough now."""

@@ -59,6 +59,7 @@ def _hit(
         similarity=best.candidate.similarity,
         bm25=best.bm25 if viewer.is_owner else None,
         reasons=best.reasons,
+        words_share=best.words_share,
         copies=tuple(paths[1:]),
         more=place.more,
     )

@@ -99,6 +99,7 @@ class Weighed(NamedTuple):
     score: float  #: From 0 to 1, never rising down the list.
     reasons: tuple[str, ...]
     bm25: float | None = None  #: Where words count.
+    words_share: float | None = 1.0  #: As in `Hit`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,17 +226,22 @@ def _in_order(
         key = match.held, match.elsewhere
         if key not in words_held:
             words_held[key] = reasons.words_held(asked.query, asked.words, *key)
-        is_named_there = anything_fits and place.position in named
         told = reasons.of_passage(
             place.tier,
             words_held[key],
             match.candidate.similarity,
             by_words=match.candidate.by_words,
-            is_named_there=is_named_there,
+            is_named_there=anything_fits and place.position in named,
         )
-        bm25 = match.bm25 if match.bm25 and asked.mode != "vector" else None
-        weighed.append(Weighed(match.candidate, score, told, bm25))
+        bm25 = (match.bm25 or None) if asked.mode != "vector" else None
+        share = _words_share(match, asked) if place.tier == 1 else 1.0 if place.tier else None
+        weighed.append(Weighed(match.candidate, score, told, bm25, share))
     return weighed[::-1]
+
+
+def _words_share(match: _Match, asked: _Asked) -> float:
+    held = match.held | match.elsewhere
+    return len([word for word, units in asked.words.items() if units <= held]) / max(1, len(asked.words))
 
 
 # --- what the words make of a candidate --------------------------------------------------
