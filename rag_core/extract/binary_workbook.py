@@ -14,11 +14,11 @@ from rag_core.extract import number_format
 from rag_core.extract.building import Builder, one_line
 from rag_core.extract.office import BROKEN, Relation, main_part, member, relations
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, shown_number
-from rag_core.extract.workbook import Book, add_comment, read_beside, related_parts
+from rag_core.extract.workbook import Book, add_comment, margin_text, read_beside, related_parts
 
 _BROKEN = (*BROKEN, struct.error, IndexError)
 _SHEET, _PROPERTIES, _FORMAT, _STYLES, _END_OF_STYLES, _STYLE = 156, 153, 44, 617, 618, 47
-_SHARED_TEXT, _ROW, _LINK = 19, 0, 494
+_SHARED_TEXT, _ROW, _LINK, _MARGINS = 19, 0, 494, 479
 _AUTHOR, _COMMENT, _TEXT_OF_COMMENT = 632, 635, 637
 _FIXED, _ERROR, _TRUTH, _REAL, _TEXT, _NUMBERED_TEXT, _RICH_TEXT = 2, 3, 4, 5, 6, 7, 62
 _OF_FORMULA = {8: _TEXT, 9: _REAL, 10: _TRUTH, 11: _ERROR}
@@ -160,7 +160,7 @@ def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
 
 
 def _rows(book: Book, name: str, part: str, related: Mapping[str, Relation], beside: Beside) -> Iterator[Row]:
-    """Yield the rows of a sheet; put its links and hidden numbers into ``beside``."""
+    """Yield the rows of a sheet; put its links, headers and hidden numbers into ``beside``."""
     row = -1
     cells: list[str] = []
     try:
@@ -177,6 +177,8 @@ def _rows(book: Book, name: str, part: str, related: Mapping[str, Relation], bes
                     cells[column] = _cell(book, kind, content, style & 0xFFFFFF, place, row + 1, beside)
             elif kind == _LINK:
                 _read_link(content, related, beside)
+            elif kind == _MARGINS:
+                _read_margins(content, name, beside)
     except _BROKEN:
         where = f" after row {row + 1}" if row >= 0 else ""
         book.warnings.append(f"The sheet {name!r} is missing or damaged{where}.")
@@ -238,6 +240,14 @@ def _read_link(content: bytes, related: Mapping[str, Relation], beside: Beside) 
     address = f"{address}#{location}" if location else address
     if words := " ".join(filter(None, (address, tip))):
         beside.add("Links", row + 1, f"{_letters(column)}{row + 1}: {words}")
+
+
+def _read_margins(content: bytes, sheet: str, beside: Beside) -> None:
+    """Read the headers and footers of a sheet: of odd, even and first pages."""
+    place = 2
+    while place < len(content):
+        codes, place = _string(content, place)
+        beside.add("Header and footer", 1, margin_text(codes, sheet))
 
 
 def _read_comments(part: bytes, beside: Beside) -> None:

@@ -1,5 +1,6 @@
-"""What the sheets of an old workbook (XLS) show beside their cells: text boxes, the titles and names of
-charts, and pictures. xlrd leaves these records out; they are those of [MS-XLS] 2.4 and [MS-ODRAW] 2.2.
+"""What the sheets of an old workbook (XLS) show beside their cells: headers, footers, text boxes, the titles
+and names of charts, and pictures. xlrd leaves these records out; they are those of [MS-XLS] 2.4 and
+[MS-ODRAW] 2.2.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rag_core.extract.workbook import margin_text
+
 _SHEET, _CONTINUED, _OBJECT, _TEXT, _CHART_TEXT, _PICTURES = 0x85, 0x3C, 0x5D, 0x1B6, 0x100D, 0xEB
+_MARGINS = (0x14, 0x15)  # header and footer
 _COMMENT = 0x19  # a kind of object; xlrd reads these
 _WIDE = 1  # a flag of a text: two bytes a character
 _CONTAINER, _ENTRY, _JPEG, _PNG = 0xF, 0xF007, 0xF01D, 0xF01E  # of records of drawings
@@ -46,6 +50,9 @@ def read(stream: bytes) -> Drawings:
             drawings.texts.setdefault(name, []).append(("Text boxes", words))
         elif record == _CHART_TEXT and len(content) > 4:
             drawings.texts.setdefault(name, []).append(("Charts", _text(content[3:], content[2])))
+        elif record in _MARGINS and content:
+            words = margin_text(_margin(content), name)
+            drawings.texts.setdefault(name, []).append(("Header and footer", words))
         if record == _PICTURES or (record == _CONTINUED and last == _PICTURES):
             pictures += content
             record = _PICTURES
@@ -68,6 +75,13 @@ def _text(content: bytes, length: int) -> str:
     if content[0] & _WIDE:
         return content[1 : 1 + 2 * length].decode("utf-16-le", "replace")
     return content[1 : 1 + length].decode("latin-1")
+
+
+def _margin(content: bytes) -> str:
+    """Read a header or footer: of Excel 97 and later with two bytes of its length, before with one."""
+    if len(content) == 1 + content[0]:
+        return content[1:].decode("cp1252", "replace")
+    return _text(content[2:], struct.unpack_from("<H", content)[0]) if len(content) > 3 else ""
 
 
 def _pictures(drawing: bytes) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from lxml.etree import _Element
 from pptx import Presentation
+from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.picture import Picture
 
@@ -70,8 +71,8 @@ def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
         for paragraph in choice.iter("{*}p"):
             builder.add(_paragraph(paragraph), gap="\n")
     builder.add("\n".join(dict.fromkeys((*_alternatives(slide.element), *_links(slide)))))
-    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-        builder.add(slide.notes_slide.notes_text_frame.text)
+    if slide.has_notes_slide:
+        builder.add("\n".join(_notes(slide.notes_slide)))
     for relation in slide.part.rels.values():
         if not relation.is_external and relation.reltype.endswith("/comments"):
             builder.add("\n".join(_comments(relation.target_part, warnings)))
@@ -91,6 +92,15 @@ def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
                 yield pictures.text_of(shape.image.blob, shape.name, warnings)
         elif shape.has_text_frame:
             yield _text(shape.text_frame._txBody)
+
+
+def _notes(page: Any) -> Iterator[str]:
+    """The notes of a slide, then the header and the footer of their page."""
+    if page.notes_text_frame is not None:
+        yield _text(page.notes_text_frame._txBody)
+    for placeholder in page.placeholders:
+        if placeholder.placeholder_format.type in (PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.FOOTER):
+            yield _text(placeholder.text_frame._txBody)
 
 
 def _cell(cell: Any) -> str:

@@ -1,5 +1,5 @@
 """The text of paragraphs of Word documents as it is shown: insertions, the results of fields, symbols,
-equations and the base of ruby, without what was deleted and without codes."""
+equations and the base of ruby, without what was deleted or is hidden, and without codes."""
 
 from __future__ import annotations
 
@@ -86,8 +86,9 @@ class WordText:
                 self._add_link("", address)
         elif name in ("docPr", "cNvPr", "shape", "imagedata"):
             self._add_alternative(child)
+        is_hidden = name == "r" and _is_hidden(child)
         is_twice = name == "Fallback" and local_name(child.getprevious()) == "Choice"
-        if name in _UNSEEN or is_twice:
+        if name in _UNSEEN or is_twice or is_hidden:
             return
         text = "".join(self._characters(child))
         if name == "hyperlink":
@@ -132,6 +133,12 @@ class WordText:
 def _attribute(element: _Element, name: str) -> str:
     """Return an attribute, whatever its namespace; '' without one."""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def _is_hidden(run: _Element) -> bool:
+    """Whether a run is formatted as hidden text."""
+    vanish = run.find("{*}rPr/{*}vanish")
+    return vanish is not None and _attribute(vanish, "val") not in ("0", "false", "off")
 
 
 def _symbol(symbol: _Element) -> str:

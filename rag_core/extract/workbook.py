@@ -220,7 +220,7 @@ def _rows(book: Book, name: str, part: str, related: dict[str, Relation], beside
             elif kind == "hyperlink":
                 _read_link(element, related, addresses, beside)
             elif kind in _MARGINS:
-                beside.add("Header and footer", 1, _margin(element.text or "", name))
+                beside.add("Header and footer", 1, margin_text(element.text or "", name))
     except BROKEN:
         where = f" after row {number}" if number else ""
         book.warnings.append(f"The sheet {name!r} is missing or damaged{where}.")
@@ -338,7 +338,7 @@ def _read_link(
         beside.add("Links", int(reference[2]) if reference else 1, f"{place}: {words}")
 
 
-def _margin(codes: str, sheet: str) -> str:
+def margin_text(codes: str, sheet: str) -> str:
     """Return a header or footer without the codes of fonts, of pages and of days."""
 
     def shown(match: re.Match[str]) -> str:

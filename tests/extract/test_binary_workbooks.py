@@ -41,7 +41,10 @@ def drawn_workbook() -> bytes:
     """An XLS with text boxes, a chart, a comment and a picture."""
     cells = record(0x0205, struct.pack("<HHHBB", 0, 0, 0, 1, 0))
     boxes = _text_box(6, "Prüfung läuft", is_wide=False) + _text_box(0x1E, "価格 bis Mai", is_wide=True)
-    plan = cells + boxes + _chart("Ernte in Tonnen", "Äpfel") + comment(0, 0, "Ada", "A comment")
+    head, foot = b'&L&"Arial"Erntebuch &P', "&C価格 von &A".encode("utf-16-le")
+    margins = record(0x14, struct.pack("<HB", len(head), 0) + head)
+    margins += record(0x15, struct.pack("<HB", len(foot) // 2, 1) + foot)
+    plan = cells + margins + boxes + _chart("Ernte in Tonnen", "Äpfel") + comment(0, 0, "Ada", "A comment")
     return made.xls_of(_pictures_of(PNG), Plan=plan, Empty=cells)
 
 
@@ -56,6 +59,7 @@ def test_what_an_old_workbook_draws_is_read(monkeypatch: pytest.MonkeyPatch) -> 
     found = read(drawn_workbook(), "a.xls")
     assert under(found, "Text boxes").split("\n") == ["Prüfung läuft", "価格 bis Mai"]
     assert under(found, "Charts").split("\n") == ["Ernte in Tonnen", "Äpfel"]
+    assert under(found, "Header and footer").split("\n") == ["Erntebuch", "価格 von Plan"]
     assert under(found, "Comments") == "A1: Ada: A comment"
     assert under(found, "Pictures") == "Scanned receipt"
     assert seen == [PNG]
@@ -123,6 +127,8 @@ def binary_workbook(texts: str = "xl/sharedStrings.bin") -> bytes:
     ``texts`` in the archive."""
     link = struct.pack("<IIII", 1, 1, 1, 1) + _wide("rId1") + _wide("") + _wide("Read me") + _wide("")
     comment = _binary(632, _wide("Ada")) + _binary(635, struct.pack("<IIIII", 0, 2, 2, 1, 1) + bytes(16))
+    empty = b"\xff" * 4
+    margins = _binary(479, bytes(2) + _wide("&LLedger of Ada") + _wide("Page &P") + empty * 4)
     sheet = _binary(156, struct.pack("<II", 0, 1) + _wide("rId1") + _wide("Loans"))
     shared = {
         "worksheet": "worksheets/sheet1.bin",
@@ -141,7 +147,7 @@ def binary_workbook(texts: str = "xl/sharedStrings.bin") -> bytes:
             "xl/_rels/workbook.bin.rels": _related(shared),
             "xl/styles.bin": _binary_styles(),
             texts: _binary(19, b"\0" + _wide("Rückzahlung")),
-            "xl/worksheets/sheet1.bin": _binary_rows() + _binary(494, link),
+            "xl/worksheets/sheet1.bin": _binary_rows() + _binary(494, link) + margins,
             "xl/worksheets/_rels/sheet1.bin.rels": _related(beside),
             "xl/comments1.bin": comment + _binary(637, b"\0" + _wide("Agreed")),
             "xl/drawings/drawing1.xml": '<d xmlns="x"><p><t>A text box</t></p></d>',
@@ -176,6 +182,7 @@ def test_all_that_a_binary_workbook_shows_is_read(monkeypatch: pytest.MonkeyPatc
         "a rich text",
     ]
     assert under(found, "Comments") == "B3: Ada: Agreed"
+    assert under(found, "Header and footer") == "Ledger of Ada"
     assert under(found, "Links") == "B2: https://x.org Read me"
     assert under(found, "Text boxes") == "A text box"
     assert under(found, "Pictures") == "Scanned receipt"

@@ -61,6 +61,11 @@ PARAGRAPHS = {
         f"{run('Donau')}<w:r><w:softHyphen/></w:r>{run('dampf')}{run('schiff&#173;fahrt')}",
         "Donaudampfschifffahrt",
     ),
+    "hidden text": (
+        f"{run('seen')}<w:r><w:rPr><w:vanish/></w:rPr><w:t>unseen</w:t></w:r>"
+        "<w:r><w:rPr><w:vanish w:val='0'/></w:rPr><w:t> again</w:t></w:r>",
+        "seen again",
+    ),
     "a Greek symbol": ('<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>' + run("-helix"), "α-helix"),
     "a check mark": ('<w:r><w:sym w:font="Wingdings" w:char="F0FC"/></w:r>' + run(" done"), "✓ done"),
     "a text box": (
