@@ -52,6 +52,8 @@ _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
 )
 """(offset, bytes, name) that only mean something in a file already known not to be text."""
 
+_HEAD = 512
+
 SUFFIXES = frozenset(
     (
         ".ico .avif .psd .raw"
@@ -72,7 +74,8 @@ def signature(data: bytes) -> str | None:
     for name, beginnings in _SIGNATURES.items():
         if data.startswith(beginnings):
             return name
-    return None
+    inside = [name for offset, magic, name in _AMBIGUOUS if offset > 2 and data.startswith(magic, offset)]
+    return inside[0] if inside and b"\0" in data[:_HEAD] else None
 
 
 def guess(data: bytes) -> str:

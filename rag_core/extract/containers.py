@@ -26,7 +26,7 @@ from rag_core.extract import (
     mailbox,
     references,
 )
-from rag_core.extract.content import has_known_name, named_by_content
+from rag_core.extract.content import named_by_content
 from rag_core.files.slices import Sliced
 
 _HASH_DIGITS = 32
@@ -66,7 +66,7 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
         return path.with_name(path.name + kindle.CLIPPINGS)
     if order := chats.date_order(beginning):
         return path.with_name(f"{path.name}{_CHAT}{order}")
-    named = path if has_known_name(path) else named_by_content(beginning, path)
+    named = named_by_content(beginning, path)
     return named if holds_parts(named) else None
 
 

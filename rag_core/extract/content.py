@@ -31,6 +31,11 @@ _OFFICE = frozenset(
     " .doc .dot .xls .xlt .ppt .pps".split()
 )
 """Suffixes of formats that programs write under each other's names."""
+_TEXTS = frozenset(".txt .text .log .csv .tsv .md .json .xml .html .htm .mht .mhtml".split())
+"""Suffixes under which documents of other programs are often saved. A text is another kind than these say
+only if it is that from its beginning to its end."""
+_OTHER = frozenset({".zip", ".pdf"})
+_PROSE = frozenset({".txt", ".text"})
 _TEXT_OF_OLD = {".doc": ".txt", ".dot": ".txt", ".msg": ".txt", ".xls": ".csv", ".xlt": ".csv"}
 """What plain text is under the suffix of an old format: its programs open it."""
 _IN_ZIP = {
@@ -64,6 +69,8 @@ _BEGINNINGS = {
     b"GIF8": ".gif",
     b'x\x9f>"': ".tnef",
 }
+_PAGES = frozenset({".html", ".htm", ".mht", ".mhtml"})
+_RELATED = re.compile(rb"^content-type:[ \t]*multipart/(?:related|alternative)", re.I | re.M)
 _HEADER = re.compile(rb"([A-Za-z][A-Za-z0-9-]{1,60}):[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*\r?\n")
 _OF_MAIL = frozenset(b"date to subject message-id received mime-version return-path delivered-to".split())
 _OF_RAW_MAIL = frozenset(b"message-id received mime-version return-path delivered-to".split())
@@ -72,6 +79,22 @@ _YEAR = re.compile(rb"\b(?:19|20)\d\d\b")
 _PAGE = re.compile(
     rb"(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)*<(?:!doctype[ ]html|html|head|body|table|meta)\b", re.I
 )
+_END_OF_PAGE = re.compile(rb"</(?:html|body|table)\s*>\s*(?:<!--[^>]*-->\s*)*\Z", re.I)
+_LONGEST_END = 1_000  # bytes
+_ROOT = re.compile(
+    rb"(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>\s*)*<([A-Za-z][\w:.-]{0,60})[\s>/]"
+)
+_BY_ROOT = {
+    b"en-export": ".enex",
+    b"FictionBook": ".fb2",
+    b"opml": ".opml",
+    b"map": ".mm",
+    b"rss": ".xml",
+    b"feed": ".xml",
+    b"svg": ".xml",
+}
+"""The outermost element of XML → the suffix of such files."""
+_RECORD = re.compile(rb"BEGIN:V(?:CALENDAR|CARD)[ \t]*\r?\n(?:[A-Z][A-Z0-9-]*[;:]|BEGIN:)")
 _TABLE = re.compile(rb"[^\n\t;,]*[\t;,][^\n]*\n[^\n\t;,]*[\t;,]")
 _SHEBANG = re.compile(rb"#![ \t]*(?:[^\s]*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([A-Za-z]+)")
 _SUFFIX_OF_PROGRAM = {
@@ -99,9 +122,9 @@ def has_known_name(path: PurePosixPath) -> bool:
 
 
 def named_by_content(data: bytes, path: PurePosixPath) -> PurePosixPath:
-    """``path``, or with the suffix of what the file holds behind it."""
+    """``path``, or with the suffix of what the file holds after it."""
     suffix, is_known = path.suffix.lower(), has_known_name(path)
-    if is_known and suffix not in _OFFICE and suffix != ".txt":
+    if is_known and suffix not in _OFFICE | _TEXTS | _OTHER:
         return path
     told = _suffix_of(data, suffix, is_known=is_known)
     return path.with_name(path.name + told) if told not in ("", suffix) else path
@@ -130,16 +153,41 @@ def with_its_name(found: Extracted, path: PurePosixPath, named: PurePosixPath) -
 def _suffix_of(data: bytes, suffix: str, *, is_known: bool) -> str:
     """The suffix for what ``data`` is; '' if nothing tells that it is other than its name says."""
     if data.startswith(b"PK\x03\x04"):
-        return _of_zip(data, suffix)
+        return _of_archive(data) if suffix == ".zip" else _of_zip(data, suffix)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         return next((kind for name, kind in _IN_OLE.items() if name.encode("utf-16-le") in data), "")
     beginning = data[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").lstrip()
     for mark, kind in _BEGINNINGS.items():
-        if beginning.startswith(mark) and (suffix != ".txt" or not mark.startswith(b"BEGIN")):
+        if beginning.startswith(mark) and (not mark.startswith(b"BEGIN") or _RECORD.match(beginning)):
             return kind
-    if is_known and suffix == ".txt":
-        return ".eml" if _is_mail(beginning, _OF_RAW_MAIL) else ""
+    if suffix in _TEXTS:
+        return _of_named_text(data, beginning, suffix)
+    if suffix in _OTHER:
+        return ".html" if _PAGE.match(beginning) else ""
     return _of_text(data, beginning, suffix, is_known=is_known)
+
+
+def _of_named_text(data: bytes, beginning: bytes, suffix: str) -> str:
+    """What a text is whose suffix says that it is one, '' where nothing tells that it is another kind."""
+    named = READER_MODULES.get(suffix, suffix)
+    told = ""
+    if _PAGE.match(beginning):
+        told = ".html" if suffix != ".xml" and _END_OF_PAGE.search(data[-_LONGEST_END:]) else ""
+    elif root := _ROOT.match(beginning):
+        other = ".xml" if beginning.startswith(b"<?xml") and suffix in _PROSE else ""
+        told = _BY_ROOT.get(root[1], other) if _ends_with(data, root[1]) else ""
+    elif suffix not in (".md", ".csv", ".tsv", ".log", ".json") and _is_mail(beginning, _OF_RAW_MAIL):
+        is_saved = suffix in _PAGES or b"Snapshot-Content-Location:" in beginning
+        told = ".mht" if is_saved and _RELATED.search(beginning) else ".eml"
+    elif suffix in _PAGES | _PROSE and beginning[:1] in (b"{", b"[") and _is_json(data):
+        told = ".json"
+    return "" if READER_MODULES.get(told, told) == named else told
+
+
+def _ends_with(data: bytes, name: bytes) -> bool:
+    """Whether XML ends with the end of this element."""
+    end = data[-_LONGEST_END:].rstrip()
+    return end.endswith((b"</" + name + b">", b"-->", b"/>"))
 
 
 def _of_zip(data: bytes, suffix: str) -> str:
@@ -149,6 +197,21 @@ def _of_zip(data: bytes, suffix: str) -> str:
     if not found:
         return "" if suffix else ".zip"
     return "" if READER_MODULES.get(suffix) == READER_MODULES[found] else found
+
+
+def _of_archive(data: bytes) -> str:
+    """The suffix for an archive by the names of its members: a document in it does not make it one."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            names = frozenset(archive.namelist())
+    except (BadZipFile, ValueError, OSError, NotImplementedError):
+        return ""
+    if "mimetype" in names and (found := _by_packed_mimetype(data)):
+        return found
+    if "META-INF/container.xml" in names and any(name.endswith(".opf") for name in names):
+        return ".epub"
+    is_office = "[Content_Types].xml" in names
+    return next((kind for name, kind in _IN_ZIP.items() if is_office and name.decode() in names), "")
 
 
 def _by_packed_mimetype(data: bytes) -> str:
@@ -164,8 +227,12 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
     """What text is that has no suffix, an unknown one, or that of an Office program."""
     if _PAGE.match(beginning):
         return ".html"
-    if beginning.startswith(b"<?xml") or b"<FictionBook" in beginning:
-        return ".fb2" if b"<FictionBook" in beginning else ".opml" if b"<opml" in beginning else ".xml"
+    if root := _ROOT.match(beginning):
+        told = _BY_ROOT.get(root[1], ".xml" if beginning.startswith(b"<?xml") else "")
+        if told:
+            return told
+    elif beginning.startswith(b"<?xml"):
+        return ".xml"
     if _is_mail(beginning, _OF_MAIL):
         return ".mht" if b"multipart/related" in beginning and suffix in _OFFICE else ".eml"
     if (line := _MAILBOX.match(beginning)) and _YEAR.search(line[1]):
@@ -178,7 +245,7 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
     if script := _SHEBANG.match(beginning):
         program = script[1].decode()
         return _SUFFIX_OF_PROGRAM.get(program, _SUFFIX_OF_PROGRAM.get(program.rstrip("0123456789."), ""))
-    return ".json" if not suffix and beginning[:1] in (b"{", b"[") and _is_json(data) else ""
+    return ".json" if beginning[:1] in (b"{", b"[") and _is_json(data) else ""
 
 
 def _is_mail(beginning: bytes, wanted: frozenset[bytes]) -> bool:
@@ -195,9 +262,11 @@ def _is_mail(beginning: bytes, wanted: frozenset[bytes]) -> bool:
 
 
 def _is_json(data: bytes) -> bool:
+    """Whether all of ``data`` is an object, or a list of objects or lists."""
     if len(data) > _MOST_JSON:
         return False
     try:
-        return isinstance(json.loads(data), dict | list)
+        value = json.loads(data)
     except (ValueError, RecursionError):
         return False
+    return isinstance(value, dict) or any(isinstance(each, dict | list) for each in value)

@@ -82,7 +82,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "makefile": ".mk",
     "calendar": ".ics .vcs",
     "contacts": ".vcf",
-    "subtitles": ".srt .vtt",
+    "subtitles": ".srt .vtt .ass .ssa",
     "pdf": ".pdf",
     "word": ".docx .docm .odt .rtf",
     "slides": ".pptx .pptm .odp",

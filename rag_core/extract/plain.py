@@ -23,6 +23,7 @@ from rag_core.extract import (
     org,
     references,
     ruby,
+    subtitles,
     tables,
     webpage,
 )
@@ -67,6 +68,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if kind == "text":
         text, readings = ruby.without_aozora(decoded.text)
         decoded = replace(decoded, text=text)
+    if path.suffix.lower() in subtitles.SUFFIXES:
+        decoded = replace(decoded, text=subtitles.spoken(decoded.text))
     if kind == "markdown":
         return markdown.read(decoded.text, path, decoded.encoding, decoded.warning)
     if kind == "org":

@@ -31,6 +31,8 @@ from rag_core.files.ignores import (
 from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, system_reason, with_sep
 
 KEY_LIKE = "looks like a key or secret"
+KEY_OR_KEYNOTE = "looks like a key; save a presentation of Keynote as PPTX or PDF to search it"
+SECRETS = frozenset({KEY_LIKE, KEY_OR_KEYNOTE})
 LEAVES = "is a symbolic link that leaves the folder"
 ANOTHER_NAME = "is a second name of a file that is read already"
 NOT_MATCHED = "matches no include pattern"
@@ -166,7 +168,7 @@ class Rules:
                 return rule
             if is_leftover(name):
                 return LEFTOVER
-            return KEY_LIKE if is_secret(name) else None
+            return _secret(name)
 
         return refuses
 
@@ -242,11 +244,18 @@ class Rules:
             return below if isinstance(below, str) else None
         reason = self.refusal(place)(name)
         if reason == NOT_MATCHED and (is_secret(name) or name.startswith(b".")):
-            return KEY_LIKE if is_secret(name) else _HIDDEN
+            return _secret(name) or _HIDDEN
         if reason is None and stat.S_ISLNK(mode):
             target = self.target(place.rel + name)
             return target if isinstance(target, str) else None
         return reason if reason or stat.S_ISREG(mode) else kind(mode)
+
+
+def _secret(name: bytes) -> str | None:
+    """Return why a file is never read, if its name looks like that of a secret."""
+    if name.lower().endswith(b".key"):
+        return KEY_OR_KEYNOTE
+    return KEY_LIKE if is_secret(name) else None
 
 
 def _is_library(place: WalkFolder) -> bool:

@@ -17,7 +17,7 @@ from rag_core import system
 from rag_core.errors import InvalidInput
 from rag_core.files.ignores import PROFILE_NAMES, is_profile
 from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path, system_reason
-from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Rules, WalkFolder
+from rag_core.files.rules import ANOTHER_NAME, SECRETS, Rules, WalkFolder
 
 PROGRESS_STEP = 500
 _SAMPLES = 200
@@ -199,7 +199,7 @@ class _Walker:
                 status = entry.stat(follow_symlinks=False)
                 if not self.rules.hides(place, entry.name, status):
                     self._take(path, status)
-        elif reason is KEY_LIKE:
+        elif reason in SECRETS:
             self._walk.skipped.append((path, reason))
         elif system.of_stub(entry.name):
             self._take_stub(place, entry, refuses)
@@ -242,7 +242,7 @@ class _Walker:
         reason, path = refuses(entry.name), place.rel + entry.name
         if reason is None and entry.is_symlink():
             self._links.append(path)
-        elif reason is None or reason is KEY_LIKE:
+        elif reason is None or reason in SECRETS:
             what = reason or kind(entry.stat(follow_symlinks=False).st_mode)
             self._walk.skipped.append((path, what))
 

@@ -68,7 +68,7 @@ def container_name(root: Path, file: FileRecord, *, from_cloud: bool) -> PurePos
     path = PurePosixPath(file.display)
     if holds_parts(path):
         return path
-    if has_known_name(path) and path.suffix.lower() != ".txt":
+    if has_known_name(path) and path.suffix.lower() not in (".txt", ".xml"):
         return None
     with opened_in_slices(root, file.stat.path, from_cloud=from_cloud) as data:
         return container_path(data[:_BEGINNING], path)

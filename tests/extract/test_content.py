@@ -45,7 +45,12 @@ OPML = (
 ENTRY = f'<node TEXT="Tea"><node TEXT="{PHRASE}"/></node>'
 MAP = f'<map version="1.0"><node TEXT="Leaves">{ENTRY}</node></map>'.encode()
 EVENT = f"BEGIN:VEVENT\r\nSUMMARY:{PHRASE}\r\nDTSTART:20240203\r\nEND:VEVENT\r\n"
-CALENDAR = f"BEGIN:VCALENDAR\r\n{EVENT}END:VCALENDAR\r\n"
+CALENDAR = f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{EVENT}END:VCALENDAR\r\n"
+CARD = f"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ada\r\nNOTE:{PHRASE}\r\nEND:VCARD\r\n".encode()
+ENEX = (
+    '<?xml version="1.0"?><!DOCTYPE en-export SYSTEM "http://xml.evernote.com/pub/evernote-export4.dtd">'
+    f"<en-export><note><title>Tea</title><content><![CDATA[<en-note>{PHRASE}</en-note>]]></content></note></en-export>"
+).encode()
 
 
 def web_archive(subject: str = "Tea") -> bytes:
@@ -81,6 +86,28 @@ LYING = [
     ("note.txt", sample("note.eml").replace(b"Subject", b"Message-ID: <1@x>\nSubject", 1), "mail"),
     ("report.txt", sample("report.pdf"), "pdf"),
     ("note.txt", made.rtf(PHRASE), "word"),
+    ("note.log", made.rtf(PHRASE), "word"),
+    ("page.txt", PAGE, "html"),
+    ("page.json", PAGE, "html"),
+    ("page.pdf", PAGE, "html"),
+    ("page.mht", PAGE, "html"),
+    ("page.html", web_archive(), "html"),
+    ("page.txt", web_archive(), "html"),
+    ("page.htm", sample("report.pdf"), "pdf"),
+    ("data.txt", json.dumps([{"tea": PHRASE}], indent=1).encode(), "json"),
+    ("data.html", json.dumps({"tea": PHRASE}).encode(), "json"),
+    ("data.txt", f"<?xml version='1.0'?>\n<tea>{PHRASE}</tea>\n".encode(), "xml"),
+    ("feeds.xml", OPML, "xml"),
+    ("feeds.txt", OPML, "xml"),
+    ("book.xml", FB2, "ebook"),
+    ("notes.xml", ENEX, "evernote"),
+    ("book.zip", sample("book.epub"), "ebook"),
+    ("letter.zip", sample("letter.docx"), "word"),
+    ("letter.zip", sample("letter.odt"), "word"),
+    ("stock.csv", sample("stock.xlsx"), "sheet"),
+    ("stock.csv", TABLE, "html"),
+    ("events.txt", CALENDAR.encode(), "calendar"),
+    ("ada.txt", CARD, "contacts"),
 ]
 WITHOUT_SUFFIX = [
     ("letter", sample("letter.docx"), "word"),
@@ -126,6 +153,14 @@ def test_a_file_is_read_as_what_it_holds(name: str, data: bytes, kind: str) -> N
         ("a.txt", "<html> is the tag that begins a page.\n"),
         ("notes", "Dear: all\nthis is no mail\n"),
         ("a.md", "#!/usr/bin/env python3\n"),
+        ("a.txt", "{ a brace } begins this note\n"),
+        ("a.txt", "[1]\n"),
+        ("a.txt", '{"a": 1} is JSON, and this is a note about it\n'),
+        ("a.txt", "<table> begins a table, </table> ends it. See you\n"),
+        ("a.txt", "<opml is a format of outlines\n"),
+        ("a.txt", "BEGIN:VCARD\nis how a contact begins\n"),
+        ("a.md", "<table><tr><td>x</td></tr></table>\n\nA table in a note.\n"),
+        ("a.md", '{"a": 1}\n'),
         ("a.xml", "<html><body>x</body></html>"),
         ("list", "[not json\n"),
     ],
@@ -142,6 +177,18 @@ def test_the_mails_of_a_maildir_are_found(library: Library, notes: Path) -> None
     index(library, "notes", notes)
     hits = library.search(OWNER, "type:mail").hits
     assert {hit.document.title for hit in hits} == {"Tea", "Walnuts"}
+
+
+def test_the_dialogue_of_styled_subtitles_is_read() -> None:
+    styled = (
+        "[Script Info]\nTitle: Tea\n\n[V4+ Styles]\nFormat: Name, Fontname\nStyle: A,Arial\n\n[Events]\n"
+        "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+        "Comment: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,not shown\n"
+        "Dialogue: 0,0:00:01.00,0:00:02.00,Default,Ada,0,0,0,,{\\i1}Green tea{\\i0}, keeps\\Nfor six months\n"
+    )
+    for name in ("film.ass", "film.ssa"):
+        found = read(b"\xef\xbb\xbf" + styled.encode(), name)
+        assert (found.file_type, found.text) == ("subtitles", "Ada: Green tea, keeps for six months")
 
 
 # --- new readers ------------------------------------------------------------------------

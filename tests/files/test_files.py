@@ -14,6 +14,7 @@ import pytest
 
 from rag_core.errors import InvalidInput, NotText
 from rag_core.files import preview, read_bytes, scan, split_glob, why_skipped
+from rag_core.files.rules import KEY_OR_KEYNOTE
 from tests.support.trees import found, plant, skipped
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
@@ -254,8 +255,9 @@ KEYS = (
 def test_key_like_files_are_left_out_whatever_the_patterns_say(tmp_path: Path, name: str) -> None:
     plant(tmp_path, f"a/{name}", "a/notes-on-keys.md")
     assert found(tmp_path, "**/*", f"a/{name}", "a/.*") == ["a/notes-on-keys.md"]
-    assert skipped(tmp_path, "**/*", f"a/{name}") == {f"a/{name}": "looks like a key or secret"}
-    assert why_skipped(tmp_path, f"a/{name}".encode(), []) == ("rule", "looks like a key or secret")
+    why = KEY_OR_KEYNOTE if name == "a.KEY" else "looks like a key or secret"
+    assert skipped(tmp_path, "**/*", f"a/{name}") == {f"a/{name}": why}
+    assert why_skipped(tmp_path, f"a/{name}".encode(), []) == ("rule", why)
 
 
 @pytest.mark.parametrize("folder", [".ssh", ".gnupg", ".aws"])
