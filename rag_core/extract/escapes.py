@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from rag_core.text.inline import Mark, without_marks
@@ -14,6 +15,15 @@ from rag_core.text.other_markup import marks_of_language
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
 )
+_WITH_STRINGS = frozenset({"yaml", "toml"})
+"""Types in which escapes mean something in double quotes."""
+_TRANSLATIONS = (".po", ".pot")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(")?')
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}|[0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|.)")
+_NEXT_PIECE = re.compile(r'"[ \t]{0,9}\r?\n[ \t]{0,9}"')
+"""What stands between the pieces of a text that a translation (gettext) writes in several lines."""
+_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*+)\\(\r?\n)")
+"""The end of a line of properties that goes on in the next."""
 _ENTITY = re.compile(r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ACCENTS = {
     "`": "\u0300",
@@ -133,15 +143,34 @@ def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool
 
 
 def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
+    suffix = path.suffix.lower()
     if "\\" in text:
-        if kind == "json" or path.suffix.lower() == ".properties":
+        if kind == "json" or suffix == ".properties":
+            text = _CONTINUED.sub(r"\1\2", text) if suffix == ".properties" else text
             return _HEX.sub(_of_hex, text)
+        if kind in _WITH_STRINGS or suffix in (*_TRANSLATIONS, ".strings"):
+            text = _STRING.sub(_of_string, text)
         if kind in ("latex", "bibtex"):
             text = _HYPHEN_OF_TEX.sub("", _ACCENT.sub(_of_accent, text))
             return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
-    return text
+    return _NEXT_PIECE.sub("\n", text) if suffix in _TRANSLATIONS else text
+
+
+def _of_string(match: re.Match[str]) -> str:
+    return _ESCAPE.sub(_of_escape, match[0]) if match[1] else match[0]
+
+
+def _of_escape(match: re.Match[str]) -> str:
+    """What an escape in double quotes stands for: a space for the end of a line."""
+    digits = match[1] or match[2] or match[3]
+    if digits is None:
+        return " " if match[0][1] in "nrt" else match[0]
+    with suppress(ValueError):
+        if _is_shown(char := chr(int(digits, 16))):
+            return char
+    return match[0]
 
 
 def _of_hex(match: re.Match[str]) -> str:

@@ -71,7 +71,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if path.suffix.lower() in subtitles.SUFFIXES:
         decoded = replace(decoded, text=subtitles.spoken(decoded.text))
     if kind == "markdown":
-        return markdown.read(decoded.text, path, decoded.encoding, decoded.warning)
+        text, readings = ruby.without_elements(decoded.text)
+        note = markdown.read(text, path, decoded.encoding, decoded.warning)
+        return _with_readings(note, readings)
     if kind == "org":
         return org.read(decoded.text, path, decoded.encoding, decoded.warning)
     if kind == "html":
@@ -85,8 +87,9 @@ def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:
         return document
     text = document.text.rstrip("\n") + "\n\n"
     end = Segment(len(text), len(text) + len("\n".join(readings)), ("Readings",), "heading", "Readings")
-    before = Segment(0, len(text))
-    return replace(document, text=text + "\n".join(readings), segments=(before, end))
+    *others, last = document.segments or (Segment(0, len(text)),)
+    segments = (*others, replace(last, end=len(text)), end)
+    return replace(document, text=text + "\n".join(readings), segments=segments)
 
 
 def _exported(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from rag_core.text.inline import TAG
+from rag_core.text.markup import opaque
+
 _KANA = "\u3040-\u30ff・ー"
 _KANJI = "[々〆〇ヶ\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _AOZORA = re.compile(
@@ -13,6 +16,10 @@ _AOZORA = re.compile(
 _ENDING = re.compile("(?![はがのをにでともへやよねだ])[\u3041-\u3096]{1,5}")
 """Kana that end a word after its ruby, unless a particle follows it."""
 _LONGEST_ENDING = 5
+_ELEMENT = re.compile(r"<ruby\b[^<>\n]{0,200}>((?:(?!</?ruby\b)[^\n]|\n(?!\n)){1,2000})</ruby>", re.I)
+_BRACKETS = re.compile(r"<rp>[^<>\n]{0,20}(?:</rp>)?", re.I)
+_READING = re.compile(r"<(/?)rt\b[^<>]{0,200}>", re.I)
+_OF_RUBY = re.compile(r"</?(?:rb|rt|rtc|rp|ruby)\b[^<>]{0,200}>", re.I)
 _NOTE = re.compile(r"［＃[^［］\n]{1,200}］")
 
 
@@ -64,3 +71,43 @@ def without_aozora(text: str) -> tuple[str, list[str]]:
     readings.end(text[end : end + _LONGEST_ENDING])
     pieces.append(text[end:])
     return _NOTE.sub("", "".join(pieces)), readings.lines()
+
+
+def without_elements(text: str) -> tuple[str, list[str]]:
+    """Return a note without the ruby of HTML (``<ruby>東<rt>とう</rt></ruby>``), and a line for each word and
+    its reading. Code stays, and so does a note without ruby."""
+    if "<ruby" not in text.lower():
+        return text, []
+    code = [(place.start, place.end) for place in opaque(text)]
+    readings = Readings()
+    pieces: list[str] = []
+    end = 0
+    for match in _ELEMENT.finditer(text):
+        if any(first < match.end() and match.start() < last for first, last in code):
+            continue
+        if match.start() > end:
+            readings.end(text[end : match.start()])
+        pieces += text[end : match.start()], _base(_BRACKETS.sub("", match[1]), readings)
+        end = match.end()
+    readings.end(text[end : end + _LONGEST_ENDING])
+    return "".join([*pieces, text[end:]]), readings.lines()
+
+
+def _base(inside: str, readings: Readings) -> str:
+    """Return the base of a ruby, and keep the readings of its parts."""
+    bases: list[str] = []
+    parts: list[tuple[str, str]] = []  # a base and its reading
+    is_reading, end = False, 0
+    for tag in (*_READING.finditer(inside), None):
+        text = _OF_RUBY.sub("", inside[end : tag.start() if tag else len(inside)])
+        plain = "".join(TAG.sub("", text).split())
+        if not is_reading:
+            bases.append(text.strip())
+        if is_reading and parts:
+            parts[-1] = parts[-1][0], parts[-1][1] + plain
+        elif plain and not is_reading:
+            parts.append((plain, ""))
+        is_reading, end = (not tag[1], tag.end()) if tag else (False, end)
+    for base, reading in parts:
+        readings.add(base, reading)
+    return "".join(bases)

@@ -12,6 +12,11 @@ VALUES = [
     ("a.json", r'{"name": "M\u00fcller", "city": "\u6771\u4eac"}', '{"name": "Müller", "city": "東京"}'),
     ("a.jsonl", '{"a": "\\ud83c\\udf31"}\n{"b": "\\u00e9"}\n', '{"a": "🌱"}\n{"b": "é"}\n'),
     ("a.properties", r"greeting=Gr\u00fc\u00dfe", "greeting=Grüße"),
+    ("a.properties", "greeting=error \\\n    budget\n", "greeting=error \n    budget\n"),
+    ("a.yaml", r'a: "M\u00fcller\nand Zo\xeb \U0001F331"', 'a: "Müller and Zoë 🌱"'),
+    ("a.toml", r'a = "Gr\u00fc\u00dfe\tan \"alle\""', r'a = "Grüße an \"alle\""'),
+    ("a.strings", r'"greeting" = "Gr\U00fc\U00dfe\nan alle";', '"greeting" = "Grüße an alle";'),
+    ("a.po", 'msgid ""\n"the error "\n"budget\\n"\nmsgstr "b"', 'msgid "\nthe error \nbudget "\nmsgstr "b"'),
     ("a.md", "caf&eacute; &ndash; Zo&#235; &#x6771;", "café – Zoë 東"),
     (
         "a.opml",
@@ -38,6 +43,9 @@ AS_WRITTEN = [
     ("a.tex", r"one \\ \section{x} \cite{k} \url{u} \left( \omega"),
     ("a.tex", r"\frac{a}{b} \section{Tea} x_{2} $a^{b}c$ {lll}"),
     ("a.xml", "<a><b>bold</b> word</a><td>one</td><td>two</td>"),
+    ("a.yaml", r"""a: 'M\u00fcller\n' # "C:\\new" C:\new"""),
+    ("a.toml", r"a = 'C:\new\temp'"),
+    ("a.properties", "path=C:\\\\\nnext=1"),
     ("a.md", "R&D &nosuch; &lt;b&gt; &amp;eacute;"),
     ("a.py", r'name = "M\u00fcller"'),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -50,6 +51,19 @@ def test_the_base_is_the_text_of_a_page(kind: str) -> None:
     assert page.readings == readings.splitlines()
 
 
+@pytest.mark.parametrize("kind", WEB)
+def test_the_base_is_the_text_of_a_note(kind: str) -> None:
+    markup, text, readings = WEB[kind]
+    note = extract(f"# {markup}駅\n\n`{markup}`\n".encode(), PurePosixPath("a.md"))
+    shown, _, rest = note.text.partition("駅\n\n")
+    assert "".join(re.sub("</?b>|# ", "", shown).split()) == text
+    assert rest.startswith(f"`{markup}`") or "\n" in markup
+    assert [note.text[each.start : each.end] for each in note.segments if each.anchor_ref == "Readings"] == (
+        [readings] if readings else []
+    )
+    assert note.segments[0].heading_path == (f"{text}駅",)
+
+
 AOZORA = {
     "吾輩《わがはい》は猫である。": ("吾輩は猫である。", ["吾輩 わがはい"]),
     "｜東《とう》京《きょう》の朝": ("東京の朝", ["東京 とうきょう"]),
@@ -80,7 +94,7 @@ def test_readings_stand_below_a_heading_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("query", ["東京", "とうきょう", '"東京の朝"'])
-@pytest.mark.parametrize("name", ["a.html", "a.epub", "a.txt"])
+@pytest.mark.parametrize("name", ["a.html", "a.epub", "a.txt", "a.md"])
 def test_a_word_is_found_by_its_base_and_by_its_reading(
     library: Library, notes: Path, name: str, query: str
 ) -> None:
@@ -89,6 +103,7 @@ def test_a_word_is_found_by_its_base_and_by_its_reading(
         "a.html": page.encode(),
         "a.epub": made.epub("x", one=page),
         "a.txt": "｜東《とう》京《きょう》の朝が来た。".encode(),
+        "a.md": f"{TWO}の朝が来た。\n".encode(),
     }
     (notes / name).write_bytes(files[name])
     index(library, "s", notes)
