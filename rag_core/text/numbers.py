@@ -85,6 +85,7 @@ _GROUPED = re.compile(
     r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"
     r"|(?P<account>[A-Za-z]{2}\d{2}(?P<gap>[ -])[A-Za-z\d]{4}(?:(?P=gap)[A-Za-z\d]{4}){1,6}"
     r"(?:(?P=gap)[A-Za-z\d]{1,4})?)"
+    r"|(?P<serial>(?=[\d.]{0,40}[A-Za-z])[A-Za-z\d]{2,8}(?:\.[A-Za-z\d]{2,8}){2,7})"
     r"|(?P<digits>\d{2,12}(?:[ \u00a0\u202f-]\d{2,12}){2,12})"
     r")(?!\w|[.,:-]\d)"
 )
@@ -95,6 +96,7 @@ _TELEPHONE = re.compile(
 )
 _TRUNK = re.compile(r"\(0\)")  # the zero that is dialled only inside the country
 _LEAST_OF_A_TELEPHONE, _LEAST_OF_GROUPS = 7, 8  # digits
+_DATED = re.compile(r"(?:19|20)\d\d\.\d\d?(?:\.|\Z)")
 _YEAR = re.compile(r"(?:1[89]|2[01])\d\d")
 
 Span = tuple[int, int]
@@ -144,7 +146,9 @@ def _telephones(text: str) -> Iterator[Number]:
             yield Number(match.span(), parts, (whole,))
             continue
         inside = "".join(_DIGITS.findall(_TRUNK.sub("", match["rest"]))).removeprefix("0")
-        yield Number(match.span(), parts, (match["country"] + inside, f"0{inside}", inside))
+        dialled = match["country"] + inside, f"0{inside}", inside
+        # ``001122334455`` may also be the address of a device
+        yield Number(match.span(), parts, (*dialled, whole) if match["abroad"] == "00" else dialled)
 
 
 def _grouped(text: str) -> Iterator[Number]:
@@ -155,9 +159,19 @@ def _grouped(text: str) -> Iterator[Number]:
         digits = sum(map(str.isdecimal, whole))
         if len(whole) > _MOST_OF_A_GROUPED or (match["account"] and digits * 2 < len(whole)):
             continue
+        if match["serial"] and not _is_serial(match[0], parts):
+            continue
         if match["digits"] and (len(whole) < _LEAST_OF_GROUPS or _are_dates(match[0], parts)):
             continue
         yield Number(match.span(), parts, (whole,))
+
+
+def _is_serial(written: str, parts: tuple[str, ...]) -> bool:
+    """Whether groups of letters and digits between dots are a serial number, and not the name of a computer
+    or of a file with a date in it."""
+    digits = sum(map(str.isdecimal, "".join(parts)))
+    is_number = digits * 2 >= sum(map(len, parts)) and not any(map(str.isalpha, parts))
+    return is_number and not _DATED.search(written)
 
 
 def _are_dates(written: str, parts: tuple[str, ...]) -> bool:

@@ -20,7 +20,7 @@ ACCOUNTS = (
     " BE68539007547034 AT611904300234573201 DO28BAGR00000001212453611324 IS140159260076545510730339"
 ).split()
 CARDS = ("4111111111111111", "378282246310005", "30569309025904")
-DEVICES = ("001A2B3C4D5E", "f0de14b2c399")
+DEVICES = ("001A2B3C4D5E", "f0de14b2c399", "001122334455", "902244668800")
 SERIALS = ("SN0042AX", "INV20240017", "XK12B7700")
 TELEPHONES = {
     "germany": (
@@ -50,6 +50,8 @@ WRITTEN: dict[str, list[str]] = {
     "SN0042AX": ["SN0042AX", "SN-0042-AX"],
     "INV20240017": ["INV20240017", "INV-2024-0017", "INV-20240017"],
     "XK12B7700": ["XK12B7700", "XK12-B7700"],
+    "12AB34CD56EF": ["12AB34CD56EF", "12AB.34CD.56EF", "12AB-34CD-56EF"],
+    "7H4K21M90042": ["7H4K21M90042", "7H4K.21M9.0042"],
     **{country: list(spellings) for country, spellings in TELEPHONES.items()},
 }
 PAIRS = [
@@ -79,7 +81,7 @@ def test_a_number_is_found_however_it_is_grouped(
     assert {name for name, _, _ in fitting} == {whole}
 
 
-@pytest.mark.parametrize("text", ["12:34:56", "2019 2020 2021", "10.0.0.1", "1.5 and 2.5", "3 12 45 77"])
+@pytest.mark.parametrize("text", ["12:34:56", "2019 2020 2021", "10.0.0.1", "1.5 and 2.5", "3 12 45 77", "v2.10.3", "a1.b2.example.org"])
 def test_times_years_and_small_numbers_are_not_grouped(text: str) -> None:
     assert not list(numbers(text))
 
