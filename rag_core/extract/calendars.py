@@ -18,6 +18,9 @@ from rag_core.types import Extracted
 
 _ENTRIES = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
 _NAME = re.compile(r"^(?:X-WR-CALNAME|NAME)(?:;[^:\n]*)?:(.+)$", re.M)
+_SAID = re.compile(r"^(?:X-WR-CALNAME|NAME|X-WR-CALDESC|DESCRIPTION)(?:;[^:\n]*)?:(.+)$", re.M)
+_NAMED = re.compile(rb"^(?:X-WR-CALNAME|NAME)[;:]", re.M)
+_LONGEST_HEAD = 65_536  # bytes
 _TEXTS = {
     "LOCATION": "Where: ",
     "DESCRIPTION": "",
@@ -36,8 +39,11 @@ _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
 
 
 def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Where each event, task and journal entry of a calendar is."""
-    return content_lines.component_spans(data, "|".join(sorted(_ENTRIES)))
+    """Where each event, task and journal entry of a calendar is; before them its head, if that names it."""
+    for number, (start, end) in enumerate(content_lines.component_spans(data, "|".join(sorted(_ENTRIES)))):
+        if number == 0 and start <= _LONGEST_HEAD and _NAMED.search(data[:start]):
+            yield 0, start
+        yield start, end
 
 
 def start_of(entry: bytes) -> datetime | None:
@@ -58,10 +64,11 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, warnings = Builder(), list[str]()
     titles = [_add_entry(builder, entry, warnings) for entry in _entries(text)]
-    if not titles:  # what is no calendar is read as it is
-        builder.begin("text", "")
-        builder.add(text)
     named = _NAME.search(text)
+    if not titles:  # what is no calendar is read as it is, and of a head its name
+        builder.begin("text", "")
+        said = [content_lines.shown(match[1]) for match in _SAID.finditer(text)] if named else [text]
+        builder.add("\n".join(dict.fromkeys(said)))
     title = content_lines.shown(named[1]) if named else titles[0] if len(titles) == 1 else ""
     day = start_of(text.encode()) if len(titles) == 1 else None
     return builder.document(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rag_core.errors import ExtractError
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests.conftest import index
 from tests.extract.test_readers import place_of, read
 
 
@@ -61,6 +66,17 @@ def test_each_event_is_a_part_of_its_own() -> None:
     assert place_of(found, "Hall 4") == ("event", "Coffee", ("Coffee",))
     assert found.title == "Home"
     assert read(calendar("SUMMARY:Tea"), "a.ics").title == "Tea"
+
+
+def test_a_calendar_is_found_by_its_name(library: Library, notes: Path) -> None:
+    head = "X-WR-CALNAME:Rowing club\r\nX-WR-CALDESC:Regattas and\r\n  repairs\r\n"
+    (notes / "club.ics").write_bytes(calendar("UID:1\r\nSUMMARY:Tea", "UID:2\r\nSUMMARY:Cake", head=head))
+    index(library, "notes", notes)
+    for query in ("rowing", '"regattas and repairs"'):
+        hits = library.search(OWNER, query).hits
+        assert [hit.document.title for hit in hits if hit.relevant] == ["Rowing club"]
+        assert hits[0].content == "Rowing club\nRegattas and repairs"
+    assert library.search(OWNER, "cake").hits[0].document.title == "Cake"
 
 
 def test_people_repetition_and_categories_are_found() -> None:

@@ -81,7 +81,10 @@ def test_a_number_is_found_however_it_is_grouped(
     assert {name for name, _, _ in fitting} == {whole}
 
 
-@pytest.mark.parametrize("text", ["12:34:56", "2019 2020 2021", "10.0.0.1", "1.5 and 2.5", "3 12 45 77", "v2.10.3", "a1.b2.example.org"])
+@pytest.mark.parametrize(
+    "text",
+    ["12:34:56", "2019 2020 2021", "10.0.0.1", "1.5 and 2.5", "3 12 45 77", "v2.10.3", "a1.b2.example.org"],
+)
 def test_times_years_and_small_numbers_are_not_grouped(text: str) -> None:
     assert not list(numbers(text))
 
