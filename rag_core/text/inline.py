@@ -42,6 +42,8 @@ TAG = re.compile(rf"</?(?:({INLINE_TAGS})|{_BLOCK_TAGS})(?:\s(?:{_VALUE})*)?/?>"
 """A tag of HTML; the first group is the name of one that stands inside a line."""
 REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
+FOOTNOTE = re.compile(r"\[\^([^\[\]\s]+)\](?!:)")
+"""A reference to a footnote."""
 BLOCK_ID = re.compile(r"[ \t]\^[\w-]+$")
 DESTINATION = re.compile(
     r"\(\s*+(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
@@ -56,7 +58,6 @@ _SIGN = re.compile(r"\\[!-/:-@\[-`{-~\n]|`+|\*+|_+|~+|=+|!?\[|\]|<|&")
 _AUTOLINK = re.compile(
     r"<(?:(?:https?|ftp|mailto|file|obsidian):[^<>\s]*|[\w.+-]{1,64}@[\w.-]{1,255})>", re.I
 )
-_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\](?!:)")
 _LABEL = re.compile(r"\[[^\[\]\n]*\]")
 _RUNS = re.compile("`+")
 
@@ -206,7 +207,7 @@ class _Scanner:
             self._after_link = max(self._after_link, 0 if match[1] else len(self._brackets))
             return match.end()
         bracket = end - 1
-        if match := _FOOTNOTE.match(self.text, bracket, self.end):
+        if match := FOOTNOTE.match(self.text, bracket, self.end):
             self.marks.append(Mark(bracket, match.end()))
             return match.end()
         self._brackets.append(_Bracket(start, end, len(self._runs)))

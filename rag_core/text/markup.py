@@ -25,6 +25,8 @@ _FENCE = re.compile(rf"[ \t>]*{_BULLETS}(`{{3,}}|~{{3,}})(.*)", re.S)
 CALLOUT = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
 """What begins a callout: its kind stands in the first group."""
 TASK = re.compile(r"\[([ xX])\] ")
+FOOTNOTE_TEXT = re.compile(r"\[\^([^\[\]\s]+)\]:[ \t]*")
+"""What begins the text of a footnote."""
 COMMENT = re.compile(r"%%.*?%%", re.S)
 
 # A pattern that begins with one of a few characters in each branch is searched for several times as fast.
@@ -41,7 +43,7 @@ _BEGINNING = re.compile(
     r"|(?P<item>(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?))?(?P<heading>\#{1,6}[ \t]+)?"
 )
 # A rule, the underline of a heading, the line between the head and the body of a table, where a link leads.
-_NOTHING = re.compile(r"[-=*_|:+ \t]*\Z|[ \t]*\[[^\]\n]+\]:[ \t]")
+_NOTHING = re.compile(r"[-=*_|:+ \t]*\Z|[ \t]*\[(?!\^)[^\]\n]+\]:[ \t]")
 _GOES_ON = {"text": ("text",), "item": ("text",), "quote": ("quote", "text")}
 """Which lines belong to the paragraph that a line of each kind begins."""
 _KINDS: tuple[Literal["heading", "item", "quote"], ...] = ("heading", "item", "quote")

@@ -34,7 +34,7 @@ PIECES = st.sampled_from([
     "![[../../etc/passwd.png]]", "[[#x]]", "[x](data:text/html,<script>)", "<http://a.example>", "==x==",
     "%%", "<javascript:alert(1)>", "![x](data:image/svg+xml,x)", "[x](obsidian://open)",
     "<svg onload=alert(1)>", "<sub onclick=x>", "<kbd>", "`", "```html", "- [x] ", "> [!note] ", "# ",
-    "&lt;script&gt;", "[x]",
+    "&lt;script&gt;", "[x]", "[^<b>]", "[^<i>]: ",
     "[x]: javascript:alert(1)", '![x](a.png "onerror=1")', 'https://x.example/"onmouseover="x', "\n", "\n\n",
     "'><b>", "  ", "\\", '<a href="vbscript:x" id=marked>', '<div style="x">', "[x](//evil.example)",
     "<!--", "-->", "![](\\\\evil\\a.png)", "|", "| a | b |\n|---|:-:|\n| 1 | 2 |\n",
@@ -117,6 +117,14 @@ def test_what_obsidian_writes_is_shown_as_obsidian_shows_it() -> None:
     assert html_of("shown %%not shown%% again ^id-1") == "<p>shown  again</p>\n"
     assert html_of("%%\nnot\nshown\n%%\n\nshown") == "<p>shown</p>\n"
     assert html_of("==very== good") == "<p><em>very</em> good</p>\n"
+
+
+def test_footnotes_show_their_number_and_their_text() -> None:
+    note = "Tea[^1] keeps[^b<].\n\n[^1]: https://x.example\n[^b<]: For *six*\nmonths\n"
+    shown = html_of(note)
+    assert "Tea<sup>1</sup> keeps<sup>b&lt;</sup>." in shown
+    assert "<sup>1</sup> <a" in shown
+    assert "<sup>b&lt;</sup> For <em>six</em>" in shown
 
 
 @pytest.mark.parametrize(

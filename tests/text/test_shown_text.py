@@ -58,6 +58,7 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "block id": ("markdown", "the harvest\nmoon ^a1", "the harvest moon"),
     "HTML comment": ("markdown", "the <!-- a\nb -->harvest moon", "the harvest moon"),
     "footnote": ("markdown", "the harvest[^1] moon", "the harvest moon"),
+    "text of a footnote": ("markdown", "[^1]: the **harvest**\nmoon", "the harvest moon"),
     "comment": ("python", "# the harvest\n# moon", "the harvest moon"),
     "comment in C": ("go", "// the harvest\n// moon", "the harvest moon"),
     "comment of stars": ("java", "/* the harvest\n * moon */", "the harvest moon"),

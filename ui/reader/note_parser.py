@@ -14,8 +14,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from typing_extensions import override
 
-from rag_core.text.inline import BLOCK_ID, WIKILINK, label_of, wikilink
-from rag_core.text.markup import CALLOUT, COMMENT, TASK
+from rag_core.text.inline import BLOCK_ID, FOOTNOTE, WIKILINK, label_of, wikilink
+from rag_core.text.markup import CALLOUT, COMMENT, FOOTNOTE_TEXT, TASK
 
 
 class _Parser(MarkdownIt):
@@ -30,9 +30,11 @@ def make_parser() -> MarkdownIt:
     parser = _Parser("commonmark", {"html": True})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "wikilink", _read_wikilink)
+    parser.inline.ruler.before("link", "footnote", _read_footnote)
     parser.inline.ruler.before("emphasis", "highlight", _read_highlight)
     parser.inline.ruler.before("emphasis", "comment", _skip_comment)
     parser.block.ruler.before("fence", "comment", _skip_comment_block, {"alt": ["paragraph", "list"]})
+    parser.block.ruler.before("reference", "footnote", _read_footnote_text, {"alt": ["paragraph"]})
     return parser
 
 
@@ -66,6 +68,42 @@ def _read_wikilink(state: StateInline, silent: bool) -> bool:
         token.content = label_of(found[2])
         token.meta = {"target": target, "heading": heading, "embeds": bool(found[1])}
     state.pos = found.end()
+    return True
+
+
+def _read_footnote(state: StateInline, silent: bool) -> bool:
+    """Read the number of a footnote, in a sentence or before its text."""
+    begins = FOOTNOTE_TEXT.match(state.src, state.pos) if state.pos == 0 else None
+    found = begins or FOOTNOTE.match(state.src, state.pos)
+    if not found:
+        return False
+    if not silent:
+        token = state.push("footnote", "", 0)
+        token.content, token.meta = found[1], {"begins": begins is not None}
+    state.pos = found.end()
+    return True
+
+
+def _read_footnote_text(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read the text of a footnote as a paragraph; CommonMark takes one word for the address of a link."""
+    if not FOOTNOTE_TEXT.match(state.src, state.bMarks[first] + state.tShift[first]):
+        return False
+    if silent:
+        return True
+    end = first + 1
+    while end < last and not state.isEmpty(end):
+        if FOOTNOTE_TEXT.match(state.src, state.bMarks[end] + state.tShift[end]):
+            break
+        end += 1
+    state.push("paragraph_open", "p", 1).map = [first, end]
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = (
+        state.getLines(first, end, state.blkIndent, False).strip(),
+        [first, end],
+        [],
+    )
+    state.push("paragraph_close", "p", -1)
+    state.line = end
     return True
 
 

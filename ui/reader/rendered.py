@@ -250,6 +250,10 @@ def _wikilink(token: Token, env: Any) -> str:
     return f"{begun}{_words(label, env)}{ended}"
 
 
+def _footnote(token: Token, _: Any) -> str:
+    return f"<sup>{html.escape(token.content)}</sup>{' ' if token.meta['begins'] else ''}"
+
+
 def _code(token: Token, env: Any) -> str:
     kind, code = html.escape(str(token.attrs.get("class", ""))), token.content
     [language] = (token.info.split() or [""])[:1]
@@ -277,6 +281,7 @@ _RULES: Final[Mapping[str, Callable[[Token, Any], str]]] = {
     "link_close": _link_close,
     "image": _image,
     "wikilink": _wikilink,
+    "footnote": _footnote,
     "fence": _code,
     "code_block": _code,
     "html_inline": _html_inline,
