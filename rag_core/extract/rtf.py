@@ -29,6 +29,9 @@ _HEADINGS = {
     "shptxt": "Text boxes",
     "dptxbxtext": "Text boxes",
 }
+_FORMATS = re.compile(r"\{((?:\\[a-z]{1,20}(?:-?\d{1,9})?+ ?)++)")
+"""How a group begins that formats its text."""
+_HIDDEN = re.compile(r"\\v(?![a-z\d])")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[*a-z]\s+)*"?([^"\s{}]{3,2000})')
 _CODE_PAGE = re.compile(r"\\ansicpg\d{1,5}|\\mac\b|\\pca?\b")
 
@@ -37,7 +40,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``. Raises ExtractError for what is no rich text."""
     if not data.lstrip().startswith(_BEGINNING):
         raise damaged(path, data)
-    source = _without_binary(data).decode("latin-1")
+    source = _without_hidden(_without_binary(data).decode("latin-1"))
     body, apart = _taken_apart(source)
     builder, text = Builder(), _plain(body)
     builder.add(text)
@@ -69,6 +72,17 @@ def _without_binary(data: bytes) -> bytes:
         parts.append(data[place : match.start()])
         place = match.end() + int(match[1])
     return b"".join([*parts, data[place:]])
+
+
+def _without_hidden(source: str) -> str:
+    """``source`` without the groups that are formatted as hidden text."""
+    parts: list[str] = []
+    place = 0
+    for match in _FORMATS.finditer(source):
+        if match.start() >= place and _HIDDEN.search(match[1]):
+            parts.append(source[place : match.start()])
+            place = _end_of_group(source, match.start())
+    return "".join([*parts, source[place:]])
 
 
 def _head(source: str) -> str:

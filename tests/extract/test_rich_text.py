@@ -60,3 +60,10 @@ def test_a_text_that_is_cut_off_is_read_so_far(cut: int) -> None:
     note = "{\\footnote \\pard Feed it twice a day, in the morning and at night.}"
     whole = f"{{\\rtf1\\ansi Levain rises. {note}\\par}}"
     assert read(whole[:-cut]).text.startswith("Levain rises.")
+
+
+@pytest.mark.parametrize("begins", ["\\v ", "\\rtlch\\fcs1 \\af0 \\ltrch \\v\\insrsid12 "])
+def test_hidden_text_is_left_out(begins: str) -> None:
+    found = read(f"{{\\rtf1\\ansi Seen {{{begins}unseen {{\\b so}}}}{{\\vertalt again}}{{\\v0  here}}}}")
+    assert "unseen" not in found.text
+    assert found.text.split()[-1] == "here"

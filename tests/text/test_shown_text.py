@@ -78,6 +78,7 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
         "the harvest moon",
     ),
     "stars": ("text", "the *harvest* **moon** rises", "the harvest moon rises"),
+    "a wiki": ("text", "the ''harvest'' '''moon''' rises, 'tis so", "the harvest moon rises, 'tis so"),
     "underscores": ("text", "the _harvest\nmoon_ rises", "the harvest moon rises"),
     "Org": ("org", "the *harvest* /moon/ =rises= ~a_*b*~ +x+", "the harvest moon rises a_*b* x"),
     "Org, nested": ("org", "the */harvest/ moon*[fn:1] rises", "the harvest moon rises"),
