@@ -55,5 +55,5 @@ def reranked(
 
 
 def passage_text(hit: Hit) -> str:
-    """Return the text of a hit for a model that compares it with the query: title and headings, then content."""
+    """Return the text of a hit for a model that compares it with the query: title, headings, content."""
     return embedded_text(" > ".join(dict.fromkeys((hit.document.title, *hit.heading_path))), hit.content)
