@@ -176,7 +176,8 @@ def weigh(
     values = _values(matches, asked)
     named = _named_by_others(matches, values) if mode != "vector" else frozenset[int]()
     if recency:
-        values = _with_newness(values, candidates, recency)
+        newness = newness_of([candidate.date for candidate in candidates])
+        values = [value + recency * new for value, new in zip(values, newness, strict=True)]
     rules = _rules(matches, asked, real)
     places: list[_Place] = []
     for index, match in enumerate(matches):
@@ -383,12 +384,6 @@ def _names(passage: Candidate, title: str) -> bool:
     escaped = re.escape(title)
     in_a_link = rf"\[\[{escaped}[]|#]"
     return re.search(rf"(?<!\w){escaped}(?!\w)" if " " in title else in_a_link, passage.text) is not None
-
-
-def _with_newness(values: Sequence[float], candidates: Sequence[Candidate], recency: float) -> list[float]:
-    """Return the values, higher by up to ``recency`` the newer their documents are."""
-    newness = newness_of([candidate.date for candidate in candidates])
-    return [value + recency * newness[index] for index, value in enumerate(values)]
 
 
 # --- the signal: whether a candidate fits ------------------------------------------------
