@@ -126,7 +126,9 @@ def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Exten
         taken = [name for name in (key, first) if name in built_in]
         trouble = ""
         if not is_name:
-            trouble = extension.problem("{extension} has a name that is not {rule}.", rule=rule)
+            trouble = extension.problem(
+                "{extension} cannot be used: the name that it adds must be {rule}.", rule=rule
+            )
         elif taken:
             trouble = extension.problem("{extension} cannot be used: {name!r} is built in.", name=taken[0])
         elif key in extensions:

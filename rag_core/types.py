@@ -193,7 +193,8 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, a date or a code in a text, with its spellings."""
+    """A number, a date or a code in a text: where it stands, its parts, and forms that are the same
+    however it is written."""
 
     span: tuple[int, int]  #: Its (start, end).
     parts: tuple[str, ...]  #: Its words and digits, lower case.

@@ -48,7 +48,7 @@ _STATUS: Mapping[type[RagError], int] = {
 _WITHOUT_DETAILS: Mapping[int, RagError] = {
     500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
     502: RagError("A model that is needed is not available just now.", "Try again later."),
-    503: RagError("What was asked for cannot be reached just now.", "Try again later."),
+    503: RagError("The library cannot answer this request just now.", "Try again later."),
 }
 UNKNOWN_SENDER = errors.Forbidden(
     "You have no access to this library.", "Ask its owner to share a store with you."

@@ -28,7 +28,10 @@ _STORE = "samples"
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="Where the app is (default: any free port)."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port at which the app listens (default: any free one).",
 )
 def demo(port: int) -> None:
     """Try the app on a few sample notes. Ctrl-C stops it and removes them.

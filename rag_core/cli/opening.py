@@ -35,7 +35,7 @@ _QUOTED = 300  # characters of what an app said that did not start
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Where the app is. Without it: where it runs, else the setting port.",
+    help="The port at which the app listens (default: where it runs, else the setting `port`).",
 )
 def open_app(query: Sequence[str], port: int | None) -> None:
     """Open the app in the browser, with QUERY in the search box.

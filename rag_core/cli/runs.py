@@ -53,11 +53,12 @@ def _cancel(library: Library, store: str) -> None:
 def run_requests(
     library: Library, store: str, next_steps: Callable[[], str] = lambda: "", *, queued: str = ""
 ) -> None:
-    """Run the requests of a store and print the job; then print the text that ``next_steps`` returns, if
-    the job ended well.
+    """Run the requests of a store and print the job. If it ended well, also print the text that
+    ``next_steps`` returns, unless the output is JSON. Exits with 1 if the job did not end well or a file
+    failed.
 
-    Exits with 1 if it did not, or if a file failed. If another process runs the store, it takes the
-    request; then ``queued`` is printed, or what that process does with any request.
+    If another run has the requests, nothing is run here: ``queued`` is printed, or without it a sentence that
+    says what becomes of the requests.
     """
     last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:

@@ -88,8 +88,8 @@ class Settings(BaseModel):
     chunk_size: tables.ChunkSize | None = _new(
         None, "The most characters of a passage of a new store; less for small embedders.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
-        None, "The characters that neighbouring passages of a new store share; less than `chunk_size`, and "
-        "only together with it.", "a fifth of chunk_size")
+        None, "The number of characters that neighbouring passages of a new store share. It must be less "
+        "than `chunk_size`, and can only be set together with `chunk_size`.", "a fifth of chunk_size")
     chunking: tables.Chunking = _new(
         (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
@@ -196,8 +196,9 @@ class Settings(BaseModel):
         "`rapidocr`, or a model that sees pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
         "`vertex_ai:MODEL`.")
     ocr_stores: kinds.StoreNames = _index(
-        (), "The stores whose pictures may leave this computer, if the model of `ocr` is elsewhere. Those of "
-        "other stores, and of private documents always, are read by what is installed.", "none")
+        (), "The stores whose pictures may be sent to the model of `ocr` when it runs on another computer. "
+        "Pictures of other stores, and of private documents in every store, are read by an OCR program on "
+        "this computer, if one is installed.", "none")
     ocr_describe: Flag = _index(
         False, "Whether the model of `ocr`, if it sees pictures, also says what they show, so that charts "
         "and photos are found by that. Pictures that were read before are described when all is read again: "

@@ -124,7 +124,7 @@ def _from_yaml(text: str, file: Origin) -> Given:
         return {}
     from rag_core.config import yaml_file  # only now: it imports yaml
 
-    given = fields(yaml_file.parse_yaml(text, file), BY_NAME, "settings")
+    given = fields(yaml_file.parse_yaml(text, file), BY_NAME, "a table of settings")
     for name, value in given.items():
         if BY_NAME[name].secret:
             raise value.origin.error(

@@ -30,7 +30,7 @@ def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
     """Return the values of ``table`` that are not empty. Raises InvalidSettings if it is not a table, or
     has a name that is not in ``known``."""
     if not isinstance(table, Table):
-        raise refused(table, f"a table of {what}")
+        raise refused(table, what)
     for name in table:
         if name not in known:
             raise unknown(name, known)
@@ -60,7 +60,7 @@ def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
         if isinstance(written, Table):
             return tuple(read(*entry) for entry in written.items())
         if isinstance(written, Written):
-            raise refused(written, f"a table of {what}")
+            raise refused(written, what)
         return written
 
     return Kind(words, before=entries, in_yaml_only=True)
@@ -77,7 +77,7 @@ def _sizes(kind: Text, written: Any) -> tuple[str, SizeTable]:
     if kind not in types:
         advice = suggest(kind[:80], sorted(types))
         raise kind.origin.error(f"{str(kind)[:80]!r} is not a file type", advice)
-    given = fields(written, SIZES, "chunk_size, chunk_overlap and chunker")
+    given = fields(written, SIZES, "a table of chunk_size, chunk_overlap and chunker")
     if "chunk_size" not in given:
         raise written.origin.error(f"{kind} has no chunk_size", "Write one, like 'chunk_size: 1000'.")
     size = _CHUNK_SIZE.read(given["chunk_size"])
@@ -98,7 +98,9 @@ def check_overlap(size: int, overlap: int, origin: Origin) -> None:
 
 ChunkSize = Annotated[int, _CHUNK_SIZE]
 ChunkOverlap = Annotated[int, _CHUNK_OVERLAP]
-_SIZED = _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types", _sizes)
+_SIZED = _table(
+    "file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "a table of file types", _sizes
+)
 Chunking = Annotated[tuple[tuple[str, SizeTable], ...], _SIZED]
 
 _PROMPT = word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")
@@ -107,12 +109,12 @@ _LABEL = word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.
 
 def _prompts(embedder: Text, written: Any) -> tuple[str, tuple[str, str]]:
     name = EMBEDDER.read(Text(embedder, embedder.origin.at(embedder.origin.line, "The embedder")))
-    given = fields(written, PROMPTS, "query and document")
+    given = fields(written, PROMPTS, "a table of query and document")
     return name, (_PROMPT.read(given.get("query", "")), _PROMPT.read(given.get("document", "")))
 
 
-_PROMPTED = _table("embedders, each with `query` and `document`", "embedders", _prompts)
-_LABELLED = _table("names, each with a text", "texts", lambda *pair: tuple(map(_LABEL.read, pair)))
+_PROMPTED = _table("embedders, each with `query` and `document`", "a table of embedders", _prompts)
+_LABELLED = _table("names, each with a text", "a table of texts", lambda *pair: tuple(map(_LABEL.read, pair)))
 PromptTable = Annotated[tuple[tuple[str, tuple[str, str]], ...], _PROMPTED]
 Labels = Annotated[tuple[tuple[str, str], ...], _LABELLED]
 
@@ -141,7 +143,7 @@ def _folder(written: Any) -> DeclaredFolder:
     """Read a declared folder: a path alone, or a table with ``root`` and globs."""
     if isinstance(written, Text):
         return DeclaredFolder(FOLDER.read(written))
-    given = fields(written, FOLDERS, "root, include and exclude")
+    given = fields(written, FOLDERS, "a table of root, include and exclude")
     if "root" not in given:
         raise written.origin.error("This folder has no root", "Write one, like 'root: ~/notes'.")
     include, exclude = (_globs(given.get(name, ())) for name in ("include", "exclude"))
@@ -164,7 +166,7 @@ def _globs(written: Any) -> tuple[str, ...]:
 
 def _store(name: Text, written: Any) -> DeclaredStore:
     empty = isinstance(written, Text) and written.empty
-    given = {} if empty else fields(written, STORES, "embedder, backend and folders")
+    given = {} if empty else fields(written, STORES, "a table of embedder, backend and folders")
     return DeclaredStore(
         STORE.read(Text(name, name.origin.at(name.origin.line, "The store's name"))),
         EMBEDDER.read(given["embedder"]) if "embedder" in given else None,
@@ -173,7 +175,7 @@ def _store(name: Text, written: Any) -> DeclaredStore:
     )
 
 
-_DECLARED = _table("store names, each with `embedder` and `folders`", "stores", _store)
+_DECLARED = _table("store names, each with `embedder` and `folders`", "a table of stores", _store)
 Stores = Annotated[tuple[DeclaredStore, ...], _DECLARED]
 
 

@@ -126,7 +126,7 @@ class Builder:
         """The document. Without a ``title`` it is called by the file's ``name``; of ``warnings`` the first
         five are kept."""
         self._close()
-        said = f"It is longer than {MOST_TEXT:,} characters; only its beginning is found."
+        said = f"This document is longer than {MOST_TEXT:,} characters; searches find only its beginning."
         cut = (said,) if self.is_full else ()
         title = one_line(title)
         text = "".join(self._pieces).removesuffix("\n\n")

@@ -59,8 +59,8 @@ def start_of(entry: bytes) -> datetime | None:
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The calendar in ``data``, a part for each event, task and journal entry. The title and the day of a
-    single one are those of the document."""
+    """The calendar in ``data``, with a part for each event, task and journal entry. If there is only one
+    entry, the document has its date, and also its title unless the calendar has a name."""
     text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, warnings = Builder(), list[str]()
     titles = [_add_entry(builder, entry, warnings) for entry in _entries(text)]

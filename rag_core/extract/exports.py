@@ -30,7 +30,8 @@ def read_text(text: str, name: str) -> Extracted | None:
 
 
 def read_json(text: str, path: PurePosixPath) -> Extracted | None:
-    """The export in a JSON file; None for any other JSON."""
+    """The document in a JSON file that Google Keep or Telegram exported, or in a canvas of Obsidian; None
+    for any other JSON."""
     if not _OF_AN_APP.search(text[:_LOOKED_AT]) and not _OF_AN_APP.search(text[-_LOOKED_AT:]):
         return None
     try:

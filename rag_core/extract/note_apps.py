@@ -119,7 +119,8 @@ def _replaced(text: str, text_of: Mapping[str, str]) -> list[Mark]:
 
 
 def refers_to_blocks(text: str) -> bool:
-    """Whether a note that was read refers to blocks of other notes."""
+    """Whether ``text`` refers to a block by its identifier, as Logseq does: ``((identifier))``. Once a
+    note was read, only references to blocks of other notes are left in its text."""
     return "((" in text and _REFERENCE.search(text) is not None
 
 

@@ -32,11 +32,12 @@ _LISTS = "documents"  # the folder of the lists of pictures
 
 
 class Waits(Exception):
-    """The server that reads pictures does not do it now; the text is why."""
+    """The server that reads the text in pictures cannot do so now; try later. The exception's text says
+    why."""
 
 
 class NotRead(Exception):
-    """The server that reads pictures does not take this one; the text is why."""
+    """The server that reads the text in pictures refused one picture. The exception's text says why."""
 
 
 class RemoteReader(Protocol):

@@ -60,7 +60,8 @@ def why_skipped(
 
 @dataclass(frozen=True, slots=True)
 class WalkFolder:
-    """A folder on the walk, and what patterns and ``.gitignore`` files still say in it."""
+    """A folder that the walk entered, with what is left to match of the patterns below it, and the
+    ``.gitignore`` files that apply in it."""
 
     full: bytes  #: Its whole path, with a slash at the end.
     rel: bytes  #: Its path below the root, with a slash at the end; empty for the root.

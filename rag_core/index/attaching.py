@@ -305,4 +305,4 @@ def _maker(written: Any, address: str) -> Maker:
 
 
 def _not_ours(problem: str) -> VectorError:
-    return VectorError(problem, "Attach one that Commonplace fills.")
+    return VectorError(problem, "Attach a vector index that is filled by Commonplace.")

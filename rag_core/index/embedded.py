@@ -115,7 +115,7 @@ def embeds(note: Extracted) -> list[Link]:
 
 @dataclass(frozen=True, slots=True)
 class ReadPicture:
-    """A picture that a note embeds."""
+    """A picture that a note embeds: the link that shows it, its file, and the text read in it, if any yet."""
 
     link: Link  #: Where the note shows it.
     path: bytes  #: Its file in the source.

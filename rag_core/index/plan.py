@@ -323,11 +323,13 @@ def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str,
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     if not (walk.files or walk.unreadable or walk.vanished):
         sentences.append(str(no_match(Path(source.root), source.include, source.exclude)))
-    unlisted = zip(walk.unreadable, repeat("the folder cannot be listed"))
+    unlisted = zip(walk.unreadable, repeat("is a folder that cannot be listed"))
     for path, why in (*walk.skipped, *unlisted):
         if only is None or path in only or any(_below(folder, [path]) for folder in only):
             left_out[why].append(display(path))
-    sentences += [f"Left out {some(paths, 'file')}: {why}." for why, paths in left_out.items()]
+    for why, paths in left_out.items():
+        its = "was left out because it" if len(paths) == 1 else "were left out because each"
+        sentences.append(f"{some(paths, 'file')} {its} {why}.")
     return tuple(sentences)
 
 

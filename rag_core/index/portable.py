@@ -62,7 +62,8 @@ _EXAMPLES = 5
 _SMALL = ("meta", "migrations", "identities", "tags", "properties", "names", "exclusions")
 _MOST_CHARACTERS = 1_000_000
 _FOLDERS = {
-    "missing": "Paused {count} not on this computer; what was read there stays: {names}.",
+    "missing": "Indexing is paused for {count} that this computer does not have: {names}. What was read "
+    "there stays in the store.",
     "doubted": "Folders that are too large to index unasked are paused: {names}.",
     "here": "The next run compares the store with {count} of this computer: {names}.",
 }

@@ -41,7 +41,8 @@ class _Shown:
 
 
 class Pictures(Service):
-    """Draws places in documents as pictures. The owner never waits for guests, who all share one process."""
+    """Draws small pictures of PDF pages, picture files, and pictures on slides or in notes. All guests
+    share one drawing process; the owner has two others, and so never waits for guests."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)

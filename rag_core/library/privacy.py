@@ -40,7 +40,11 @@ class PrivateRules(Service):
 
         def change(known: tuple[str, ...]) -> tuple[str, ...]:
             if odd := next((rule for rule in gone if rule not in known), None):
-                listed = f"There are: {', '.join(map(repr, known))}." if known else "There are none."
+                listed = (
+                    f"The store has these rules: {', '.join(map(repr, known))}."
+                    if known
+                    else "It has no rules."
+                )
                 raise InvalidInput(f"Store {store!r} has no rule {odd!r}.", listed)
             return tuple(dict.fromkeys((*(rule for rule in known if rule not in gone), *added)))
 

@@ -84,7 +84,7 @@ class Sharing(Service):
         people = self._access.people()
         known = people.get(login.lower())
         if known is None:
-            advice = f"These do: {', '.join(people)}." if people else "Nobody else does."
+            advice = f"These logins have access: {', '.join(people)}." if people else "Nobody else does."
             raise NotFound(f"{login[:254]!r} has no access.", advice)
         if stores and known.is_owner:
             raise InvalidInput(f"{known.login!r} is an owner, who may see everything.", "Name no store.")

@@ -75,8 +75,8 @@ class Stores(Service):
 
     @open_to_all
     def resolve(self, viewer: Viewer, name: str | None = None) -> str:
-        """Return ``name`` if the store exists; without a name the configured store or the only one. Raises
-        NotFound if this viewer has none, InvalidInput if there are several."""
+        """Return ``name``; without it, the name of the configured store, or else of the only one. Raises
+        NotFound if this viewer has no such store, InvalidInput if several exist and none is configured."""
         names = self.names(viewer)
         name = name or (self._settings.default_store if self._settings.default_store in names else None)
         if name:

@@ -208,7 +208,9 @@ def check_openai(need: Need) -> Found:
     if models is None:
         return Found("ready", f"{here}, and does not list its models.")
     if not models:
-        return Found("not set up", f"{here}, and has no model.", "Load a model there that can embed.")
+        return Found(
+            "not set up", f"{here}, and has no model.", "On this server, load a model that can embed."
+        )
     missing = [name for name in dict.fromkeys(need.models) if name not in models]
     lacks = f" It does not list {', '.join(map(repr, missing))}, which a store asks for." if missing else ""
     names = tuple(f"openai:{name}" for name in models)

@@ -77,7 +77,8 @@ class Server:
 
     @property
     def called(self) -> str:
-        """Its name and address, to begin a sentence."""
+        """The server's name and address, such as ``Ollama at http://127.0.0.1:11434``, to begin a
+        sentence."""
         return f"{self.name} at {self.url}"
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:
@@ -113,7 +114,7 @@ class Server:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Context manager: turn a Failure into the error of `error`."""
+        """Context manager: a Failure raised in the block becomes the error that `error` returns for it."""
         try:
             yield
         except Failure as failure:

@@ -32,8 +32,9 @@ class Pending:
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The next ``limit`` texts to embed: prose, then code, then data, newest first. Texts that are withheld
-    or failed ``attempts`` times are left out; unless ``private``, also texts of private documents alone."""
+    """The next ``limit`` texts to embed: prose, then code, then data, each newest first. Left out are
+    texts that are withheld or failed ``attempts`` times, and, if not ``private``, texts that only private
+    documents contain."""
     sql = f"""SELECT q.hash, c.prefix, coalesce(c.kept_text, c.text), c.anchor_type FROM (
                  SELECT * FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
                  ORDER BY kind, modified_ns DESC, id DESC LIMIT ?) q

@@ -235,8 +235,8 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "structure",
-        "The structure of the file has 1 fault.",
-        "The structure of the file has {count} faults.",
+        "The database file of the store has 1 structural fault.",
+        "The database file of the store has {count} structural faults.",
         _structure,
     ),
     Check(

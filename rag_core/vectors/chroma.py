@@ -158,7 +158,8 @@ class Chroma(Remote[ChromaService]):
 
     @classmethod
     def visible(cls, options: ChromaOptions) -> Iterator[str]:
-        """See Remote.visible."""
+        """Yield the addresses of the server's collections that a store of Commonplace owns; see
+        Remote.visible."""
         with closing(ChromaService(options)) as service:
             for start in itertools.count(step=_NAMES_A_PAGE):
                 page = service.ask(methodcaller("list_collections", limit=_NAMES_A_PAGE, offset=start))

@@ -277,7 +277,9 @@ class Program(VectorService[_Settings]):
             self._stop(found.engine)
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
-        """Return the exception for an HTTP answer that is not a success."""
+        """Return the exception for an HTTP answer that is not a success: Busy, with ``wait_s``, if the
+        request may succeed later; else VectorError. Where it quotes ``content``, ``…`` stands for
+        ``secret``."""
         if status in _BUSY or status >= 500:
             return Busy(f"status {status}", wait_s)
         if status in (401, 403):

@@ -79,7 +79,7 @@ def test_of_settings_that_cannot_be_read_only_the_owner_hears_where(tmp_path: Pa
         said = over_http(url, {"who": "owner"}).error("search", query="harbour")
         assert str(tmp_path) in said
         told = over_http(url, {"who": "guest"}).error("search", query="harbour")
-    assert told == "What was asked for cannot be reached just now. Try again later."
+    assert told == "The library cannot answer this request just now. Try again later."
 
 
 def test_where_nobody_can_say_whose_a_request_is_it_gets_nothing(mcp_library: Library) -> None:

@@ -121,7 +121,7 @@ def test_a_document_that_is_too_long_says_so_on_its_page_and_when_asked_why(
     monkeypatch.setattr(worker, "_START", worker._START.replace("main(int", short))
     (notes / "tea.html").write_text(f"<p>{PHRASE}</p>" * 5, "utf-8")
     index(library, "s", notes)
-    said = "It is longer than 100 characters; only its beginning is found."
+    said = "This document is longer than 100 characters; searches find only its beginning."
     assert said in library.documents.get(OWNER, "s", "tea.html").warnings
     [why] = library.upkeep.explain(OWNER, str(notes / "tea.html"))
     assert said in [step.sentence for step in why.steps]

@@ -187,10 +187,10 @@ def test_what_a_chunker_does_wrong_fails_the_file_and_names_the_package(
     [
         (EXTRACTORS, "screenplay.md", "cannot be used: '.md' is built in"),
         (EXTRACTORS, "markdown.foo", "cannot be used: 'markdown' is built in"),
-        (EXTRACTORS, "foo", "has a name that is not TYPE.SUFFIX"),
-        (EXTRACTORS, "Foo.BAR", "has a name that is not TYPE.SUFFIX"),
+        (EXTRACTORS, "foo", "cannot be used: the name that it adds must be TYPE.SUFFIX"),
+        (EXTRACTORS, "Foo.BAR", "cannot be used: the name that it adds must be TYPE.SUFFIX"),
         (EMBEDDERS, "ollama", "cannot be used: 'ollama' is built in"),
-        (EMBEDDERS, "my embedder", "has a name that is not up to 40 small letters"),
+        (EMBEDDERS, "my embedder", "cannot be used: the name that it adds must be up to 40 small letters"),
         (INDEXES, "qdrant", "cannot be used: 'qdrant' is built in"),
         (INDEXES, "local", "cannot be used: 'local' is built in"),
     ],

@@ -235,7 +235,7 @@ def test_folders_that_are_not_here_are_paused_and_named(
     assert [source.paused for source in imported.sources] == [True]
     assert len(imported.notices) == 1
     assert str(notes) in imported.notices[0]
-    assert "Paused 1 folder not on this computer" in imported.notices[0]
+    assert "Indexing is paused for 1 folder that this computer does not have" in imported.notices[0]
     sea.jobs.request(OWNER, "back")
     sea.jobs.run(OWNER, "back")
     assert found(sea, "opens at six", "back") == ["harbour.md"], "its documents stay"

@@ -52,7 +52,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
         offer_embedders(connections)
     if st.session_state.get(f"{key}_looked"):
         others = [name for name in st.session_state.get(_FOUND, []) if name not in _IN_WORDS]
-        sentence = f"Found: {', '.join(others)}." if others else "No other model was found."
+        sentence = f"You can now also choose {', '.join(others)}." if others else "No other model was found."
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(hits.paragraphs(sentence, status=True), width="content")
             if not others:

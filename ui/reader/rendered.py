@@ -106,8 +106,8 @@ def written_note(text: str, place: NotePlace, most: int) -> str:
 
 
 def render_code(text: str, language: str, place: NotePlace) -> str:
-    """Return ``text`` as code with line numbers; the marked lines and the words of the search are
-    highlighted."""
+    """Return HTML that shows ``text`` as code with line numbers. The lines that ``place`` marks and the
+    words of its search are highlighted."""
     spans = _searched(text, {"place": place})
     rows = [f'<span class="cp-line">{row}\n</span>' for row in code_lines(text.rstrip("\n"), language, spans)]
     if place.lines:

@@ -142,7 +142,7 @@ def minimum(
     *,
     goes_on: bool = False,
 ) -> Chip:
-    """Return the choice of the lowest score.
+    """Return the chip with which the user chooses the lowest score of results.
 
     Args:
         request: The search on the page.
@@ -172,7 +172,7 @@ def any_score(usual: float) -> Params:
 
 
 def order(request: SearchState) -> Chip:
-    """Return the choice of the order of results."""
+    """Return the chip with which the user chooses the order of results; it shows the order of ``request``."""
     options = tuple(
         Way(name, params={"sort": [] if sort == NOTHING_ASKED.sort else [sort]})
         for sort, name in _ORDERS.items()
