@@ -67,8 +67,8 @@ class Extension:
             raise self.failed(error, failure, problem=problem.rstrip(":. ")) from None
         stated = getattr(sys.modules[entry.module], "API_VERSION", None)
         if self.package and stated != API_VERSION:
-            other = "{extension} states API_VERSION {stated!r}, and Commonplace needs {needed}."
-            none = "{extension} states no API_VERSION, and Commonplace needs {needed}."
+            other = "{extension} has API_VERSION {stated!r}, but Commonplace needs {needed}."
+            none = "{extension} has no API_VERSION; Commonplace needs {needed}."
             raise self.failed(error, none if stated is None else other, stated=stated, needed=API_VERSION)
         return loaded
 

@@ -247,8 +247,9 @@ def embedder(name: str) -> str:
 def language_advice(advice: LanguageAdvice) -> str:
     """Say what a store is in, and what the model for every language would bring."""
     begins = f"{'Mostly' if advice.is_most else 'Partly'} {advice.language}."
-    size_ = f"{advice.megabytes} MB, indexing" if advice.megabytes else "indexing"
-    return f"{begins} The model for every language finds it better: {size_} takes about twice as long."
+    size_ = f" It is a download of {advice.megabytes} MB." if advice.megabytes else ""
+    better = "The model for every language finds such texts better, but takes about twice as long to index."
+    return f"{begins} {better}{size_}"
 
 
 def shared_files(root: str, others: Iterable[str]) -> str:

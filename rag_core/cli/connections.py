@@ -79,7 +79,7 @@ def connections_pull(model: str) -> None:
                 OWNER, model, lambda now: progress.say(f"{model} · {now.said}")
             )
         except KeyboardInterrupt:
-            kept = "Ollama keeps what it has; run the same command to continue."
+            kept = "Ollama keeps what it has downloaded; run the same command to continue."
             raise ByKey("Stopped.", kept) from None
     use = f"Set it as: llm: ollama:{pulled.called}" if pulled.chats else "It can neither embed nor answer."
     use = f"Use it as: --embedder {pulled.embedder}" if pulled.embeds else use

@@ -24,7 +24,9 @@ _EVERY_S = 10.0
 @click.command(cls=Answering)
 @store_option
 @click.option("--job", "number", type=int, metavar="NUMBER", help="Show this run with its files.")
-@click.option("--cancel", is_flag=True, help="Stop the run that is going on, in whichever process it is.")
+@click.option(
+    "--cancel", is_flag=True, help="Stop the current run of the store, even if another process runs it."
+)
 def jobs(store: str, number: int | None, cancel: bool) -> None:
     """List the last runs of a store, the newest first."""
     library = library_of_owner()

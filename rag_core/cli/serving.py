@@ -49,8 +49,9 @@ def serve_app(port: int, open_browser: bool) -> None:
 
 
 def serve_owners_app(port: int, open_browser: bool, *, shared_disk: bool = False) -> None:
-    """Make the stores that config.yaml declares, then serve the app. On another disk than this computer's
-    that is refused, unless ``shared_disk`` or the setting of that name allows it."""
+    """Make the stores that config.yaml declares, then serve the app. Raises InvalidInput if the stores are
+    on a disk that other computers write, too, unless ``shared_disk`` or the setting of that name allows
+    it."""
     library = library_of_owner(shared_disk=shared_disk)
     library.stores.require_own_disk(OWNER)
     warn(*library.stores.make_declared(OWNER))

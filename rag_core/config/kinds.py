@@ -59,12 +59,12 @@ def whole(low: int, high: int) -> Kind:
 
 
 def number(low: float, high: float) -> Kind:
-    """The kind for numbers from ``low`` to ``high``, both included."""
+    """Return the kind of a setting whose value is a number from ``low`` to ``high``, both included."""
     return Kind(f"a number from {low:g} to {high:g}", schemas.float_schema(ge=low, le=high))
 
 
 def choice(*words: str) -> Kind:
-    """The kind for one of these words, in upper or lower case."""
+    """Return the kind of a setting whose value is one of these words, in upper or lower case."""
     schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
     return Kind(f"{', '.join(words[:-1])} or {words[-1]}", schema, advice="Write one of these words.")
 
@@ -128,7 +128,7 @@ def as_list(written: Any, separator: str = "") -> Any:
 
 def _absolute(words: str, example: str) -> Kind:
     schema = schemas.no_info_plain_validator_function(_path)
-    return Kind(words, schema, advice=f"Write it from the root, like {example}.")
+    return Kind(words, schema, advice=f"Write the whole path, like {example}.")
 
 
 FOLDER = _absolute("an absolute folder", "/home/me/x")

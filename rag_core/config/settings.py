@@ -179,7 +179,8 @@ class Settings(BaseModel):
     reranker: kinds.RerankerName | None = _search(
         None, "A model that reads each of the best 50 hits with the query, and sorts them again.", "none")
     rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
-        300, "The milliseconds that `reranker` may take; after that, results keep their order.")
+        300, "The longest time that `reranker` may take, in milliseconds. If it takes longer, the results "
+        "keep the order that they had without it.")
     reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
@@ -200,9 +201,9 @@ class Settings(BaseModel):
         "Pictures of other stores, and of private documents in every store, are read by an OCR program on "
         "this computer, if one is installed.", "none")
     ocr_describe: Flag = _index(
-        False, "Whether the model of `ocr`, if it sees pictures, also says what they show, so that charts "
-        "and photos are found by that. Pictures that were read before are described when all is read again: "
-        "`commonplace index --force`.")
+        False, "Whether the model of `ocr`, if it sees pictures, also describes what they show, so that "
+        "charts and photos are found by their descriptions. Pictures that were read before are described "
+        "only once all files are read again: `commonplace index --force`.")
     gemini_api_key: kinds.Secret | None = _index(
         None, _KEY.format("ocr: gemini"), "none", secret=True, borrowed="GEMINI_API_KEY")
     gemini_base_url: kinds.Address | None = _index(
@@ -224,8 +225,8 @@ class Settings(BaseModel):
     watch: Flag = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Flag = _index(
-        True, "Whether `commonplace serve` and `watch` first read what changed while they did not run. "
-        "`serve` also does so if `watch` is false.")
+        True, "Whether `commonplace serve` and `watch` begin with what changed while they were not running. "
+        "`serve` does so even if the setting `watch` is false.")
     busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
         30.0, "The seconds to wait for another process that writes to a store.")
 
@@ -378,7 +379,7 @@ class SettingRow:
 
     @property
     def said(self) -> str:
-        """The value in words."""
+        """The value as text to show; for an empty value what applies instead, in parentheses."""
         match self.value:
             case list() | dict() | None:
                 return ", ".join(self.value or ()) or f"({self.key.otherwise})"

@@ -141,7 +141,7 @@ def _from_dotenv(text: str, file: Origin) -> Given:
         blank = len(written) - len(written.lstrip())
         place = file.at(binding.original.line + written[:blank].count("\n"), binding.key or "")
         if binding.error or (binding.key and binding.value is None):
-            advice = "Write NAME=VALUE, or NAME='VALUE' where it holds a quote or ' #'."
+            advice = "Write NAME=VALUE, or NAME='VALUE' if the value contains a quote or ' #'."
             raise place.error("This is not an assignment", advice)
         if binding.key == HOME:
             raise place.error(f"{HOME} says where this file is", "Set it in the environment.")

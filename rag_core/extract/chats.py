@@ -105,7 +105,8 @@ def day_spans(data: Sliced, order: str) -> Iterator[tuple[date, int, int]]:
 
 
 def with_plain_dates(written: bytes, order: str) -> bytes:
-    """The messages of a day as a chat of their own, whose dates are read in one way only."""
+    """Return the messages of one day of a chat with their dates rewritten as ISO dates, which can be read
+    in one way only. ``order`` is the order of day, month and year in the original."""
     lines: list[str] = []
     for line in written.decode("utf-8", "replace").splitlines():
         match = _LINE.match(line)

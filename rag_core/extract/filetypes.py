@@ -256,7 +256,8 @@ def current_sql() -> tuple[str, tuple[str | int, ...]]:
 
 
 def reader_of(path: PurePosixPath) -> str:
-    """Who reads the file at ``path``, in words."""
+    """Return the name of what reads the file at ``path``, to show it: ``Commonplace``, or ``the package
+    NAME``."""
     package = package_of(path)
     return f"the package {package}" if package else "Commonplace"
 

@@ -94,7 +94,7 @@ def _listed(said: str) -> list[str]:
 
 
 def blocks_of(text: str) -> dict[str, str]:
-    """Return the first line of each block of a page that has an identifier, by that."""
+    """Return the blocks of a page that other places can refer to: identifier → first line."""
     text_of: dict[str, str] = {}
     bullet = ""
     for line in text.split("\n"):

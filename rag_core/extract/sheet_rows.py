@@ -122,8 +122,8 @@ def epoch_of(since_1904: bool) -> datetime:
 
 
 def hidden_number(shown: str, value: float) -> str:
-    """Return the number in a cell if a search for it would not find what the cell shows: 0.075 for ``7.5%``;
-    '' otherwise."""
+    """Return the number in a cell, such as ``0.075``, if a search for it would not find the text that the
+    cell shows, such as ``7.5%``; else ''."""
     plain = number_format.plain_number(value)
     whole, _, decimals = plain.partition(".")
     if len(decimals) > _MOST_DECIMALS or "e" in plain:
@@ -135,7 +135,8 @@ def hidden_number(shown: str, value: float) -> str:
 
 
 def hidden_day(shown: str, day: str) -> str:
-    """Return an ISO date if a search for it would not find what the cell shows: ``Mar 26``; '' otherwise."""
+    """Return an ISO date if a search for it would not find the text that the cell shows, such as ``Mar
+    26``; else ''."""
     return "" if _is_found(day, shown) else day
 
 

@@ -27,7 +27,8 @@ _HEADER = 30  # bytes of a member's own header, before its name
 
 
 def refuse_bomb(data: bytes, path: PurePosixPath) -> None:
-    """Raise ExtractError for a document that unpacks to more than it may, whatever its directory says."""
+    """Raise ExtractError for a zipped document that unpacks to more than is allowed. The sizes in its
+    directory are believed, except those of a spreadsheet, which is unpacked to measure it."""
     module = READER_MODULES.get(path.suffix.lower())
     if module not in _ZIPPED or not data.startswith(_MAGIC):
         return

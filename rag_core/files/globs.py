@@ -88,8 +88,8 @@ class Globs:
         return self._tests[state]
 
     def covers(self, state: MatchState, name: bytes) -> bool:
-        """Whether the folder ``name``, in a folder with ``state``, matches itself or matches with
-        everything in it."""
+        """Whether a pattern matches the folder ``name`` itself, or all that is in it. ``state`` is that of
+        the folder above."""
         return bool(state) and (self.accepts(state)(name) or ("**",) in self.enter(state, name))
 
     def which(self, path: bytes) -> str:

@@ -46,7 +46,7 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
             )
     there = preview(root, EVERYTHING, max_files=_A_LOOK)
     if not there.count:
-        return InvalidInput(f"{problem}.", "The folder holds no files that are read.")
+        return InvalidInput(f"{problem}.", "The folder holds no files that Commonplace can read.")
     kinds = list(there.by_suffix)[:_KINDS_SHOWN]
     ends = ", ".join(suffix or "no suffix" for suffix in kinds)
     such = next((f"**/*{suffix}" for suffix in kinds if suffix), EVERYTHING[0])
@@ -60,7 +60,11 @@ def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
     for glob in exclude:
         if not leaves_out(root, glob):
             meant = [variant for (variant,) in _perhaps_meant(root, (glob,)) if leaves_out(root, variant)]
-            hint = f"Did you mean {meant[0]!r}?" if meant else "Patterns start at the folder."
+            hint = (
+                f"Did you mean {meant[0]!r}?"
+                if meant
+                else "Patterns are compared with paths below the folder."
+            )
             hint = _not_closed(glob) if _is_open(glob) else hint
             sentences.append(f"The pattern {glob!r} leaves nothing out. {hint}")
     return sentences

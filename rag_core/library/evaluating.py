@@ -164,7 +164,7 @@ def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
         raise InvalidInput(f"{str(file)!r} is not YAML.", "See `commonplace eval --help`.") from error
     queries = parsed.get("queries") if isinstance(parsed, Mapping) else None
     if not queries or not isinstance(queries, list) or not all(map(_is_entry, queries)):
-        advice = "Write `queries:`, below it `- query: TEXT` and `relevant: [PATH]` for each."
+        advice = "Write `queries:`, and below it for each query `- query: TEXT` and `relevant: [PATH]`."
         raise InvalidInput(f"{str(file)!r} is not a golden set.", advice)
     golden: dict[tuple[str, str], list[str]] = {}
     for entry in queries:

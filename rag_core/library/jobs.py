@@ -155,7 +155,7 @@ class Jobs(Service):
             return replace(job, results=tuple(jobs.results(db, job.id, _MOST_RESULTS)))
 
     def cancel(self, viewer: Viewer, store: str) -> None:
-        """Stop the running job of a store, in whichever process it is."""
+        """Stop the running job of a store, even if another process runs it."""
         requests.cancel(self._stores.open(viewer, store).store)
 
     def all(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:

@@ -138,7 +138,8 @@ def raster_type(data: bytes) -> str | None:
 
 
 def joined_text(document_view: DocumentView) -> str:
-    """Join the text of the passages, each at its line. Lines that are in no passage are empty."""
+    """Return the text of a document, put together from its passages. Each passage begins at its line
+    number; lines that are in no passage are empty."""
     if not document_view.chunks:
         return ""
     parts = ["\n" * (document_view.chunks[0].start_line - 1), document_view.chunks[0].content]

@@ -201,7 +201,10 @@ class Placement(Service):
         paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
-            raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
+            raise InvalidInput(
+                f"Store {name!r} is not attached to a vector index of another installation.",
+                "It fills its own index already.",
+            )
         self.attach(viewer, info.address, name, progress)  # or the next run would remove what came since
         store = self._stores.open(viewer, name).store
         with store.hold("switch"):

@@ -48,11 +48,12 @@ class Sharing(Service):
         may_ask: bool | None = None,
         only: bool = False,
     ) -> Person:
-        """Let ``login`` search these stores in addition to those granted before; with ``only`` these alone.
-        ``may_ask`` allows questions (None: unchanged, at first not).
+        """Let ``login`` search ``stores`` in addition to those granted before; with ``only``, these stores
+        alone. ``may_ask`` says whether they may ask questions; None leaves it as it was, and a new guest may
+        not.
 
-        Raises InvalidInput for an unusable login, an owner's, or no store at all; NotFound for a missing
-        store.
+        Raises InvalidInput if ``login`` cannot be one or is an owner's, or if ``stores`` is empty; NotFound
+        if a store does not exist.
         """
         if not stores:
             raise InvalidInput("No store is named to share.", "Choose at least one.")

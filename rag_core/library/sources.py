@@ -103,8 +103,8 @@ class Sources(Service):
     ) -> Source:
         """Add a folder and its globs to a store, or globs to a folder that it has already.
 
-        A folder that is being removed stays, with these globs alone. If another folder of the store already
-        includes every file, return that one and add nothing.
+        A folder that is being removed is kept after all, and has only these globs then. If another folder of
+        the store already includes every file, return that one and add nothing.
 
         Raises:
             InvalidInput: as `draft`.

@@ -48,8 +48,8 @@ def server_problem(server: object) -> str:
     if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
     return (
-        "{extension} does not say where texts go (server):"
-        " '' for this machine, or an address like https://example.org."
+        "{extension} does not say where texts go: its `server` must be '' for this machine, or an address"
+        " like https://example.org."
     )
 
 

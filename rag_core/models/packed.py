@@ -125,8 +125,8 @@ class PackedWeights(Mapping[str, _Array]):
         return len(self._entries)
 
     def blocks(self, name: str) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float16]]:
-        """Return a matrix in its four bits: integers from -8 to 7, shape (rows, columns), and a scale for
-        each `BLOCK` of a row."""
+        """Return the matrix ``name`` as it is stored: integers of four bits, from -8 to 7, shape (rows,
+        columns), and a scale for each `BLOCK` of a row."""
         _, raw = self._raw(name)
         rows = len(raw) * BLOCK // self._width
         return _signed(raw).reshape(rows, -1), raw["scale"].astype(np.float16).reshape(rows, -1)

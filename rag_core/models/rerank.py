@@ -97,7 +97,7 @@ class CrossEncoder:
         logits = self._model.run(self._output, pair.ids, pair.type_ids).reshape(-1)
         if logits.size not in (1, 2):
             message = f"The model {self._name!r} gives {logits.size} numbers for a pair."
-            raise EmbedderError(message, "Choose a reranker (a cross-encoder); it gives one.")
+            raise EmbedderError(message, "Choose a reranker (a cross-encoder), which gives one number.")
         return float(logits[-1] - (logits[0] if logits.size > 1 else 0))
 
 
@@ -202,6 +202,8 @@ class SharedReranker:
                     problem = (
                         f"The reranker {self._options.name!r} took longer than {budget_s * 1000:.0f} ms."
                     )
-                    raise Unreachable(problem, "Set `rerank_budget_ms` higher, or choose another.") from None
+                    raise Unreachable(
+                        problem, "Set `rerank_budget_ms` higher, or choose another reranker."
+                    ) from None
         except EmbedderError as error:
             return error

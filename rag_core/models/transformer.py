@@ -27,11 +27,12 @@ _Array = npt.NDArray[Any]
 
 
 class Transformer:
-    """An ONNX graph. Safe in several threads. Raises ValueError if it cannot be used.
+    """A model in the ONNX format. Several threads may run it at once. Raises ValueError if it cannot be used.
 
     Args:
-        graph: Its file.
-        width: For a built-in model the length of its vectors: `states` is an output then, too.
+        graph: The ONNX file.
+        width: The length of the vectors of a built-in model, which then has the output `states`, too; 0 for
+            other models.
 
     """
 

@@ -44,7 +44,7 @@ class Folding:
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
     def look_at(self, groups: Mapping[str, Sequence[Weighed]], document_of: Mapping[int, int]) -> None:
-        """Remember the texts of the passages of each document; call this before `add`."""
+        """Remember the texts of all passages of each document. Call this before `add`."""
         for text, group in groups.items():
             for passage in group:
                 self._texts.setdefault(document_of[passage.candidate.chunk_id], []).append(text)

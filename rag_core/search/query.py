@@ -269,7 +269,7 @@ def _pasted(raw: str) -> Query:
 def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
     if (operators := len(filters) + len(exact)) > MAX_OPERATORS:
         problem = f"The query has {operators:,} filters, phrases and exclusions."
-        raise InvalidInput(problem, f"Use at most {MAX_OPERATORS}.")
+        raise InvalidInput(problem, f"Use at most {MAX_OPERATORS} of them.")
     longest = max(exact, key=len, default="")
     if len(longest) > MAX_PHRASE:
         raise InvalidInput(

@@ -133,7 +133,8 @@ class _Passage:
         self.marks = sorted(marks)
 
     def pieces(self, start: int, end: int, spans: Sequence[Span]) -> list[Piece]:
-        """Return a stretch of the passage as it is shown."""
+        """Return the text from ``start`` to ``end`` of the passage as it is shown, cut at ``spans``, such
+        as the words of the query."""
         return list(shown_pieces(self.text, spans, (start, end), self.marks))
 
 

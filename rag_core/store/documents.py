@@ -319,8 +319,8 @@ def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[byte
 
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
-    """The paths of at most ``limit`` documents with this name: the end of their path, an alias or their
-    title."""
+    """The paths of at most ``limit`` documents that are called ``name``: it is the end of their path, an
+    alias or their title."""
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
     return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]

@@ -277,7 +277,7 @@ class Store:
     def _differs(self) -> StoreDamaged:
         file = self.path.with_suffix(decisions.DECISIONS_SUFFIX).name
         return StoreDamaged(
-            f"Store {self.name!r} is damaged: it does not have your decisions as {file!r} has them.",
+            f"Store {self.name!r} is damaged: its settings, folders or rules are not those in {file!r}.",
             "Repair the store to follow that file. If you put the store there by hand and it is right, delete"
             f" {file!r}.",
         )
@@ -391,8 +391,9 @@ def in_use(path: Path, advice: str) -> StoreBusy:
 
 
 def take_place(new: Path, path: Path) -> Path:
-    """Replace the store ``path``, whose lock the caller holds, by the closed file ``new``. Returns the path
-    of the old file, which is kept. Other processes must open the store again. Raises OSError."""
+    """Put the file ``new``, which nobody has open, in the place of the store ``path``, whose lock the
+    caller holds. Returns the path of the old file, which is kept. Other processes must open the store
+    again. Raises OSError."""
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     system.require_free(path)
     system.keep_as(path, kept)

@@ -29,7 +29,7 @@ _DOING: Mapping[Work, str] = {
     "repair": "Store {store!r} is being repaired.",
     "rename": "Store {store!r} is being renamed.",
     "delete": "Store {store!r} is being deleted.",
-    "make": "Store {store!r} is being made.",
+    "make": "Store {store!r} is being created.",
     "switch": "Store {store!r} is being switched to other vectors.",
     "": "Store {store!r} is in use.",
 }

@@ -63,12 +63,12 @@ def _spellings(query: Query) -> dict[str, list[str]]:
 def corrections(
     stores: Sequence[Store], words: Sequence[str], viewer: Viewer, known: Set[str] = frozenset()
 ) -> dict[str, tuple[str, ...]]:
-    """Return words that ``viewer`` may see for words of a query that no passage has, at most three for
-    each.
+    """Suggest other spellings for the words of a query that no passage has: word → at most three words, which
+    ``viewer`` may see in passages.
 
-    The last word may be unfinished: it is kept, followed by the most frequent words of titles that begin
-    with it. Other words are only corrected if no passage has another form of them, or a word that begins with
-    them, and if they are not ``known`` as words. They get words that are one typing error away, those in
+    The last word may be unfinished, so it is suggested itself, then the most frequent words of titles that
+    begin with it. Any other word is corrected only if it is not in ``known``, and no passage has another form
+    of it or a word that begins with it. The suggestions are words that are one typing error away: those in
     titles first, then the most frequent.
     """
     unknown = [word for word in words if LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]

@@ -116,10 +116,14 @@ def conditions(filters: Filters) -> list[Condition]:
 def filter_objects(
     filters: Filters, most: int, contains: str, unfiltered: frozenset[str] | None = None
 ) -> dict[str, Any] | None:
-    """Convert ``filters`` to JSON with at most ``most`` alternatives; None if no condition is left.
+    """Return ``filters`` as a JSON object for the index's search; None if no condition is left.
 
-    The longest conditions are left out. ``contains`` is the operator that tests a list for one value;
-    ``unfiltered`` are keys that a record may lack because they did not fit (None: all keys).
+    Args:
+        filters: The conditions. Those with most values are left out if all have more than ``most``.
+        most: The largest number of values that the service takes in one query.
+        contains: The operator that tests whether a list has a value.
+        unfiltered: Keys that a record may lack because their values did not fit; None for every key.
+
     """
     asked = []
     for each in sorted(conditions(filters), key=lambda condition: len(condition.values)):

@@ -115,7 +115,7 @@ def test_a_folder_that_is_none_is_refused_before_it_is_in_a_store(
 
 
 def test_a_pattern_over_an_empty_folder_says_that_it_is_empty(library: Library, notes: Path) -> None:
-    assert index(library, "s", notes).message.endswith("The folder holds no files that are read.")
+    assert index(library, "s", notes).message.endswith("The folder holds no files that Commonplace can read.")
 
 
 # --- no room, no permission -------------------------------------------------------------

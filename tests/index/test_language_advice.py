@@ -113,8 +113,8 @@ def test_commands_say_it_once(run: Run, notes: Path) -> None:
     run("store", "create", "notes")
     first = run("index", str(notes / "*.md"), "--store", "notes")
     assert (
-        "Mostly German. The model for every language finds it better: 66 MB, indexing takes about twice as"
-        " long.\nTo use it:  commonplace model install multilingual"
+        "Mostly German. The model for every language finds such texts better, but takes about twice as long"
+        " to index. It is a download of 66 MB.\nTo use it:  commonplace model install multilingual"
         " && commonplace store switch notes --embedder multilingual\n"
     ) in first.out
     assert "Mostly German" not in run("index", "--store", "notes").out

@@ -134,7 +134,7 @@ UPKEEP: dict[lock.Work, str] = {
     "repair": "is being repaired",
     "rename": "is being renamed",
     "delete": "is being deleted",
-    "make": "is being made",
+    "make": "is being created",
 }
 
 

@@ -132,7 +132,7 @@ def test_another_owner_is_named_and_removed() -> None:
 def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
     configure(home, f"ollama_url: {nobody()}\naccess_owners: [{ADA}]\n")
     app = page()
-    assert "Named in the setting <code>access_owners</code>" in texts(app)
+    assert "The setting <code>access_owners</code> names this owner." in texts(app)
     assert not has_key(app, f"settings_person_remove_{ADA}")
     assert "by the configuration" in share(app, ADA, "notes").error[0].value
 

@@ -50,7 +50,9 @@ def test_store_that_lost_a_decision_is_refused_and_made_again(
     library: Library, expected: Expected, sql: str
 ) -> None:
     change(library, sql)
-    with pytest.raises(StoreDamaged, match=r"does not have your decisions as 's\.decisions\.json' has them"):
+    with pytest.raises(
+        StoreDamaged, match=r"its settings, folders or rules are not those in 's\.decisions\.json'"
+    ):
         library.search(OWNER, "subject7", ["s"])
     assert_comes_back(library, expected)
 
@@ -61,7 +63,7 @@ def test_open_store_that_loses_a_decision_takes_no_other_one(library: Library, e
         db.execute(UNDONE["a rule"])
 
     assert [each.check for each in library.upkeep.verify(OWNER, "s").findings] == ["decisions", "private"]
-    with pytest.raises(StoreDamaged, match="does not have your decisions"):
+    with pytest.raises(StoreDamaged, match="its settings, folders or rules are not those in"):
         library.sources.pause(OWNER, "s", 1)
     assert decided(library) == expected.decided
 

@@ -154,7 +154,7 @@ def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, n
         with pytest.raises(InvalidInput, match="only read here"):
             change()
     assert not second.placement.take_over(OWNER, "zoo").attached
-    with pytest.raises(InvalidInput, match="is not attached"):
+    with pytest.raises(InvalidInput, match="is not attached to a vector index"):
         second.placement.take_over(OWNER, "zoo")
     (notes / "deep" / "badger.md").unlink()
     index(second, "zoo", notes)

@@ -103,5 +103,6 @@ def arrival(text: str, number: int) -> str:
 
 
 def scrolled_to_top(number: int) -> str:
-    """Return an element that makes the browser scroll to the top of the page, once for each ``number``."""
+    """Return an element that makes the browser scroll to the top of the page. It does so again only when
+    ``number`` is another one."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'

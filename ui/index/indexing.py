@@ -204,7 +204,8 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Return the files of ``root`` that the boxes choose now, None for none. Raises as ``choose_files``."""
+    """Return the files of ``root`` that match the patterns typed in the boxes of ``chooser``; None if none
+    do. Raises as ``choose_files``."""
     include, exclude = patterns_in_boxes(chooser)
     counted = _preview(os.fsencode(root), include, exclude)
     if not counted.count:

@@ -106,7 +106,11 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
     since = f" · since {moment(person.since)}" if person.since else ""
     st.html(hits.paragraphs(may + since))
     if person.configured:
-        st.html(hits.plain_sentences("Named in the setting `access_owners`; remove the name there."))
+        st.html(
+            hits.plain_sentences(
+                "The setting `access_owners` names this owner. To remove them, change the setting."
+            )
+        )
         return
     match st.session_state.get(_OPEN):
         case (person.login, "change") if not person.is_owner:

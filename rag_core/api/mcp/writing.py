@@ -44,7 +44,8 @@ def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Eve
 
 
 def index_directory(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
-    """Bring a folder up to date."""
+    """Add a folder to a store if no folder of the store includes it, and index what changed in it. Return
+    the answer of the tool."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     path, recursive, roots = given["dir_path"], given.get("recursive", True), library.settings.mcp_roots
