@@ -15,6 +15,8 @@ _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–
 """A character that is typed → those that notes may have in its place."""
 _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
 _IN_RUN = re.compile(f"[{UNBROKEN}]")
+_BETWEEN = r"[,;:.!?…)”»]{0,3}\s+[(¿¡“„«]?"
+"""What may stand between two words that are typed with a space between."""
 _BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
 
 
@@ -22,7 +24,7 @@ _BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
 def _pattern(phrase: str) -> re.Pattern[str]:
     """Compile a pattern that finds the words of ``phrase``, one after the other, in a text folded like it."""
     typed = phrase.translate(_AS_TYPED).split()
-    words = r"\s+".join("".join(map(_as_found, pairwise(f"{word} "))) for word in typed)
+    words = _BETWEEN.join("".join(map(_as_found, pairwise(f"{word} "))) for word in typed)
     first = next((_ALIKE.get(word[0]) or re.escape(word[0]) for word in typed), "")
     before = f"(?<!{LETTER}.)" if re.match(LETTER, first) else ""
     behind = f"(?!{LETTER})" if re.search(rf"{LETTER}\Z", words) else ""

@@ -53,6 +53,8 @@ INLINE = {  # as written in a note → as it is shown
 OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "quote": ("markdown", "> the harvest moon\n> rises", "the harvest moon rises"),
     "callout": ("markdown", "> [!note] the harvest\n> moon", "the harvest moon"),
+    "signs between": ("markdown", "the harvest, (moon): rises", "the harvest moon rises"),
+    "the end of a sentence": ("text", "We saw the harvest.\nMoon and", "the harvest moon"),
     "heading": ("markdown", "## the **harvest** moon", "the harvest moon"),
     "task": ("markdown", "- [ ] the [[harvest]] moon", "the harvest moon"),
     "block id": ("markdown", "the harvest\nmoon ^a1", "the harvest moon"),
