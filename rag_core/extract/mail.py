@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
-from rag_core.extract import binary, mailbox, outlook, readers, tnef
+from rag_core.extract import binary, encoding, mailbox, outlook, readers, tnef
 from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.extract.mail_parts import Attachment, bytes_of, content_of
 from rag_core.types import Extracted
@@ -134,9 +134,17 @@ def _add_attachment(
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """A header in one line; '' where it is missing or beyond what the parser can read."""
+    """A header in one line; '' where it is missing or beyond what the parser can read.
+
+    Bytes beyond ASCII, which old programs wrote without a charset, are decoded like those of a file.
+    """
     with suppress(ValueError, OverflowError, AttributeError, LookupError, TypeError):
-        return one_line(str(message.get(name, "")))
+        shown = str(message.get(name, ""))
+        if "\ufffd" in shown:
+            written = next(value for key, value in message.raw_items() if key.lower() == name.lower())
+            if not written.isascii():
+                shown = encoding.decode(written.encode("utf-8", "surrogateescape")).text
+        return one_line(shown)
     return ""
 
 

@@ -111,6 +111,13 @@ def test_a_wrong_charset_costs_no_letter(charset: str, kind: str) -> None:
     assert "Jägerhütte" in read(data, "a.eml").text
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "cp1252", "cp1251", "koi8-r", "shift-jis"])
+def test_a_header_without_a_charset_is_read_like_a_file(charset: str) -> None:
+    words = {"utf-8": "Jägerhütte", "cp1252": "Jägerhütte über Köln", "shift-jis": "来週の会議は横浜支店です"}
+    subject = words.get(charset, "Приглашение на праздник в деревне")
+    assert subject in read(b"Subject: " + subject.encode(charset) + b"\nFrom: a@b.org\n\nx", "a.eml").text
+
+
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
