@@ -13,8 +13,9 @@ and the title's words, for titles that hold most of the query. *Named* is 1 if o
 names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
 gets the similarity that passages with such words have, mostly those of the same query; the more of them there
 are, the more words count. A rarer word that only other passages of its document have counts by three
-quarters, and less in a document of more than four passages. Where few documents have every word, they get 0.6
-more, by words alone 0.8. For a query of codes alone a passage that has them as they were typed gets 0.5.
+quarters, and less in a document of more than four passages. Where few documents have every word, they get 0.3
+more, by words alone 0.8, and twice that if no passage has them all. For a query of codes alone a passage that
+has them as they were typed gets 0.5.
 
 The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
 −0.1 for a passage with only one of several words, which makes part of its similarity.
@@ -66,7 +67,7 @@ _NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
-_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.6, "lexical": 0.8, "vector": 0.0}
+_EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.8, "vector": 0.0}
 """In the value, of a document with every one of several words of the query, if few have them all."""
 _AS_TYPED = 0.5  # in the value, of a passage with a code as it was typed: parts in a row are a near thing
 _ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
@@ -134,6 +135,7 @@ class _Rules:
     guessed: frozenset[str]  #: Units for misspelled words: nothing fits because of them.
     made_up: float  #: What is taken off each signal for words that may be made up.
     lifts: bool  #: Whether a passage with every word fits.
+    only_apart: bool  #: Whether every word stands in documents, but not in one passage.
     needs_number: bool  #: Whether only a passage with the number fits.
     may_begin: bool  #: Whether a name that begins with the query counts as named.
 
@@ -190,7 +192,7 @@ def _bonus(match: _Match, rules: _Rules) -> float:
     """What a candidate's value gets for holding all words, or all codes as they were typed."""
     asked, bonus, text = rules.asked, 0.0, match.candidate.text
     if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
-        bonus += _EVERY_WORD[asked.mode]
+        bonus += _EVERY_WORD[asked.mode] * (2 if rules.only_apart else 1)
     is_as_typed = bool(asked.words) and all(_is_code(word) and word.lower() in text for word in asked.words)
     if is_as_typed and asked.mode != "vector":
         bonus += _AS_TYPED
@@ -405,6 +407,7 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
         guessed=frozenset(guessed),
         made_up=_MADE_UP * _made_up(asked, present, real) ** 2,  # one of several may be a rare one
         lifts=lifts and (bool(query.phrases) or holders[frozenset(asked.idf)] <= FEW_HOLDERS),
+        only_apart=all(len(match.held) < len(asked.idf) for match in matches),
         # A query of nothing but numbers: one is as near as another to a model.
         needs_number=asked.mode == "hybrid" and bool(asked.numbers) and _is_numbers(asked),
         # One word that passages hold is looked for itself.

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from rag_core.text.shown import shown
-from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units
+from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units, visible
 from rag_core.types import Phrase
 
 _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
@@ -45,13 +45,17 @@ def exact(phrase: str) -> Phrase:
 
 def has_phrase(text: str, phrase: str) -> bool:
     """Whether ``text``, which is shown as it is, contains ``phrase``."""
-    return _pattern(name_key(phrase)).search(name_key(text)) is not None
+    return _pattern(_compared(phrase)).search(_compared(text)) is not None
 
 
 def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
     """Whether a passage of a document of this type contains ``phrase``, as written or as shown."""
-    pattern = _pattern(name_key(phrase))
-    if pattern.search(name_key(text)):
+    pattern = _pattern(_compared(phrase))
+    if pattern.search(_compared(text)):
         return True
     as_shown = shown(text, file_type).text
-    return as_shown != text and pattern.search(name_key(as_shown)) is not None
+    return as_shown != text and pattern.search(_compared(as_shown)) is not None
+
+
+def _compared(text: str) -> str:
+    return name_key(visible(text))

@@ -34,7 +34,8 @@ _CLOCK = re.compile(r"^\d\d:\d\d ", re.M)
 
 
 def _of_records(text: str) -> Iterator[Span]:
-    """All of a record of JSON Lines but its values of several words, if one of these may be a sentence."""
+    """All of a record of JSON Lines but names and values of several words, if one of these may be a
+    sentence."""
     for record in _RECORD.finditer(text):
         words = [
             (start, end, len(_WORD.findall(text, start, end))) for start, end in _values(text, *record.span())
@@ -43,7 +44,7 @@ def _of_records(text: str) -> Iterator[Span]:
             continue
         at = record.start()
         for start, end, count in words:
-            if count < 2:
+            if count < 2 and not text[start:end][:1].isupper():  # no name
                 continue
             yield at, start - 1  # the quote before the value stays, as a gap
             for line_end in _ESCAPED_END.finditer(text, start, end):

@@ -49,6 +49,7 @@ _BREAK = re.compile(f"(?<=[{UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{UNBROKEN}])")
 """A line break inside a run, which is nothing to a reader."""
 
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
+_NOT_SEEN = str.maketrans("", "", _INVISIBLE)
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _EVERY_MARK = {c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M")}
 _EVERY_MARK.update(_INVISIBLE)
@@ -110,6 +111,11 @@ def arabic_stem(word: str) -> str:
 def name_key(name: str) -> str:
     """Return a name in the form in which links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
+
+
+def visible(text: str) -> str:
+    """``text`` without soft hyphens and the like, which are inside words and not seen."""
+    return text.translate(_NOT_SEEN)
 
 
 def name_order(name: str) -> str:

@@ -69,19 +69,19 @@ def test_pictures_that_wait_are_no_documents_to_be_cut_again(library: Library, n
 def test_problems_are_sorted_by_severity_and_frequency(library: Library, notes: Path) -> None:
     for name in ("a.md", "b.md"):
         (notes / name).write_bytes(BINARY)
-    (notes / "pic.md").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
+    (notes / "data.md").write_bytes(b"SQLite format 3\x00" + b"\x00" * 50)
     (notes / "broken.md").write_bytes(BROKEN)
     (notes / "good.md").write_text("The zebra sleeps.\n", "utf-8")
     index(library, "s", notes)
 
-    failed, binary, picture = library.jobs.problems(OWNER, "s")
+    failed, binary, database = library.jobs.problems(OWNER, "s")
 
     assert (failed.kind, failed.files) == ("failed", ("broken.md",))
     assert binary == Problem("skipped", "It is binary data, not text.", 2, ("a.md", "b.md"))
-    assert (picture.kind, picture.reason, picture.files) == (
+    assert (database.kind, database.reason, database.files) == (
         "skipped",
-        "It is a PNG image, not text.",
-        ("pic.md",),
+        "It is an SQLite database, not text.",
+        ("data.md",),
     )
 
 

@@ -61,6 +61,14 @@ def test_spans_are_in_order_and_disjoint(file_type: str, text: str) -> None:
         at = end
 
 
+def test_names_in_a_record_are_words_of_people() -> None:
+    record = '{"role": "user", "from": "Muller", "at": "ÖBB", "text": "the train is late again"}'
+    assert [word for word in ("Muller", "ÖBB", "user", "role") if word in kept("json", record)] == [
+        "Muller",
+        "ÖBB",
+    ]
+
+
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_no_value_of_a_record_that_may_be_a_sentence_is_lost(values: list[str]) -> None:
     said = [*values, "one two three four five"]
