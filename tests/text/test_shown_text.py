@@ -51,6 +51,7 @@ INLINE = {  # as written in a note → as it is shown
     "no pair": ("a *star and **two", "a *star and **two"),
 }
 OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
+    "what is not seen": ("text", "a soft\u00adhyphen and zero\u200bwidth here", "softhyphen and zerowidth"),
     "quote": ("markdown", "> the harvest moon\n> rises", "the harvest moon rises"),
     "callout": ("markdown", "> [!note] the harvest\n> moon", "the harvest moon"),
     "signs between": ("markdown", "the harvest, (moon): rises", "the harvest moon rises"),
