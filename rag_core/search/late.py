@@ -19,7 +19,7 @@ Nearness = Callable[[Sequence[str]], Sequence[float]]
 
 LOOKED_AT = 3  # hits; more of them change nothing (decision 42)
 _FEW_WORDS = 0.34  # the most of the question's words that each of them holds
-_STEP = 0.02  # what a place in the order says, compared with nearness
+_STEP = 0.03  # what a place in the order says, compared with nearness
 
 
 def looked_at(hits: Sequence[Hit], nearness: Nearness) -> list[Hit]:
