@@ -89,8 +89,10 @@ def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
 
 def leans_back(question: str) -> bool:
     """Whether a question seems to need the one before: it begins with a conjunction, has a pronoun, or at
-    most one word besides stop words. Words in scripts without spaces do not count: a question in Chinese
-    alone always seems to need it."""
+    most one word besides stop words.
+
+    Words in scripts without spaces do not count: a question in Chinese alone always seems to need it.
+    """
     words = list(map(fold, SPACED_WORD.findall(question)))
     few = len({*words} - stop_words(words)) <= 1
     return few or words[0] in _BEGINNINGS or not _POINTING.isdisjoint(words)

@@ -145,8 +145,10 @@ def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
 
 def _are_padding(data: bytes) -> bool:
     """Whether all between the zero bytes is text, in stretches that may be words: the fields of records, a
-    list of names, a log whose end was never written. In UTF-16 they are single letters, in a program there
-    are control characters, too."""
+    list of names, a log whose end was never written.
+
+    In UTF-16 they are single letters, in a program there are control characters, too.
+    """
     if data.startswith(b"\0"):
         return False
     stretches = [stretch for stretch in _ZEROS.split(data) if stretch]

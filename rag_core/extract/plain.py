@@ -68,8 +68,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if kind == "text":
         text, readings = ruby.without_aozora(decoded.text)
         decoded = replace(decoded, text=text)
-    if path.suffix.lower() in subtitles.SUFFIXES:
-        decoded = replace(decoded, text=subtitles.spoken(decoded.text))
+    if path.suffix.lower() in subtitles.OF_SUBTITLES:
+        decoded = replace(decoded, text=subtitles.dialogue(decoded.text))
     if kind == "markdown":
         text, readings = ruby.without_elements(decoded.text)
         note = markdown.read(text, path, decoded.encoding, decoded.warning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-SUFFIXES = frozenset({".ass", ".ssa"})
+OF_SUBTITLES = frozenset({".ass", ".ssa"})
 
 _FORMAT = re.compile(r"Format:(.*)", re.I)
 _DIALOGUE = re.compile(r"Dialogue:(.*)", re.I)
@@ -14,7 +14,7 @@ _BREAK = re.compile(r"\\[Nnh]")
 _USUAL = "Layer Start End Style Name MarginL MarginR MarginV Effect Text".split()
 
 
-def spoken(text: str) -> str:
+def dialogue(text: str) -> str:
     """Return the dialogue of a file, with its speakers, without styles, times and positions; ``text`` itself
     if there is none."""
     return "\n".join(_lines(text)) or text

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Protocol
 
 from rag_core.types import Mode
 
@@ -35,8 +36,14 @@ CURVES: Mapping[Mode, Logistic] = {
 _YEAR = 365.0  # days in which what is new counts half
 
 
-def newness_of(dates: Sequence[str]) -> list[float]:
-    """Return how new each ISO date is: 1 for the newest, halved for each year that another one is older. The
-    date '' is the oldest of all."""
-    days = [date.fromisoformat(each[:10]).toordinal() if each else 0 for each in dates]
-    return [2 ** ((day - max(days)) / _YEAR) for day in days]
+class _Dated(Protocol):
+    @property
+    def date(self) -> str: ...
+
+
+def with_newness(values: Sequence[float], dated: Sequence[_Dated], recency: float) -> list[float]:
+    """Return the values, each higher by up to ``recency``: all of it for what has the newest ISO date, half
+    of it for each year that something is older. The date '' is the oldest of all."""
+    days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in dated]
+    newest = max(days, default=0)
+    return [value + recency * 2 ** ((day - newest) / _YEAR) for value, day in zip(values, days, strict=True)]

@@ -41,7 +41,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from rag_core.search import reasons
-from rag_core.search.curves import CURVES, newness_of
+from rag_core.search.curves import CURVES, with_newness
 from rag_core.store.document_words import TOGETHER
 from rag_core.store.questions import HIGHEST, on_scale
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
@@ -178,8 +178,7 @@ def weigh(
     values = _values(matches, asked)
     named = _named_by_others(matches, values) if mode != "vector" else frozenset[int]()
     if recency:
-        newness = newness_of([candidate.date for candidate in candidates])
-        values = [value + recency * new for value, new in zip(values, newness, strict=True)]
+        values = with_newness(values, candidates, recency)
     rules = _rules(matches, asked, real)
     places: list[_Place] = []
     for index, match in enumerate(matches):

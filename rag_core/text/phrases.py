@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from rag_core.text.shown import shown
-from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units, visible
+from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units, without_invisible
 from rag_core.types import Phrase
 
 _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
@@ -58,4 +58,4 @@ def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
 
 
 def _compared(text: str) -> str:
-    return name_key(visible(text))
+    return name_key(without_invisible(text))

@@ -113,7 +113,7 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold().strip()
 
 
-def visible(text: str) -> str:
+def without_invisible(text: str) -> str:
     """``text`` without soft hyphens and the like, which are inside words and not seen."""
     return text.translate(_NOT_SEEN)
 
