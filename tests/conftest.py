@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rag_core.cli import main
 from rag_core.config import Settings
@@ -30,6 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_configure() -> None:
     """What a shell starts in the background ignores Ctrl-C; so would the programs that tests stop by it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A generated example may take as long as it does on a busy machine.
+    settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("without a clock")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

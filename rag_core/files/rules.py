@@ -112,7 +112,7 @@ class Rules:
             return KEY_LIKE
         if self._is_left_out(place, lower):
             return NEVER_READ
-        wanted = self.include.enter(place.wanted, name)
+        wanted = self.include.enter(place.wanted, _as_listed(place, name))
         if not wanted:
             return _HIDDEN if name.startswith(b".") else NOT_MATCHED
         if self.exclude.covers(place.unwanted, name):
@@ -257,6 +257,14 @@ def _secret(name: bytes) -> str | None:
     if name.lower().endswith(b".key"):
         return KEY_OR_KEYNOTE
     return KEY_LIKE if is_secret(name) else None
+
+
+def _as_listed(place: WalkFolder, name: bytes) -> bytes:
+    """The name of a folder in ``place`` for include patterns: a folder of a mailbox in Maildir++, as Dovecot
+    keeps it, is not hidden by its dot."""
+    inside = (place.full + b"cur", place.full + name + b"/cur")
+    is_of_mailbox = name.startswith(b".") and len(name) > 1 and all(map(os.path.isdir, inside))
+    return name[1:] if is_of_mailbox else name
 
 
 def _is_library(place: WalkFolder) -> bool:

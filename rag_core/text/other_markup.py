@@ -30,7 +30,7 @@ _ASCIIDOC = (
     r"|(?P<alone>\[\.?[\w-]{1,40}\](?=[#*_`]))|(?P<free>\*\*|__|``|\#\#|\^|~)|(?P<pair>[*_`\#])"
 )
 _SHAPES = (
-    "emph text[a-z]{2,12} underline uline uwave sout mbox enquote footnote title author caption"
+    "emph text[a-z]{2,12} underline uline uwave sout mbox enquote title author caption"
     " (?:sub)*section chapter part (?:sub)?paragraph"
 ).replace(" ", "|")
 _SWITCHES = (

@@ -239,6 +239,20 @@ def test_hidden_folders_are_walked_only_if_a_pattern_names_them(tmp_path: Path, 
     assert why_skipped(tmp_path, f"sub/{folder}/x.md".encode(), []) is not None
 
 
+@pytest.mark.parametrize(
+    ("folder", "is_read"),
+    [
+        ("Mail/.Archive/cur", True),
+        ("Mail/.Archive.2024/new", False),
+        ("Mail/.thumbnails", False),
+        (".Mail/cur", False),
+    ],
+)
+def test_the_folders_of_a_maildir_are_not_hidden(tmp_path: Path, folder: str, is_read: bool) -> None:
+    plant(tmp_path, "Mail/cur/1.host:2,S", f"{folder}/2.host:2,S")
+    assert (f"{folder}/2.host:2,S" in found(tmp_path)) is is_read
+
+
 def test_hidden_files_are_left_out_unless_a_pattern_names_them(tmp_path: Path) -> None:
     plant(tmp_path, ".draft.md", "a/.b.md")
     assert found(tmp_path) == []

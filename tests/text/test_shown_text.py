@@ -60,6 +60,11 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "task": ("markdown", "- [ ] the [[harvest]] moon", "the harvest moon"),
     "block id": ("markdown", "the harvest\nmoon ^a1", "the harvest moon"),
     "HTML comment": ("markdown", "the <!-- a\nb -->harvest moon", "the harvest moon"),
+    "footnote of LaTeX": (
+        "latex",
+        r"the \emph{harvest} moon\footnote{It \emph{was} full.}",
+        "the harvest moon",
+    ),
     "footnote": ("markdown", "the harvest[^1] moon", "the harvest moon"),
     "text of a footnote": ("markdown", "[^1]: the **harvest**\nmoon", "the harvest moon"),
     "comment": ("python", "# the harvest\n# moon", "the harvest moon"),
