@@ -87,6 +87,7 @@ TEXTS = {
         "OR works between two plain words and between filters of one kind. {before!r} and {after!r} are both"
         " searched."
     ),
+    "bar": "| is not searched. If either of two words will do, write OR between them.",
     "group": "OR joins the two words next to it, so the words of {group!r} are not taken together.",
     "near": "{operator!r} is no operator here and was not searched. Quotes find neighbouring words.",
     "not_left_out": "{word!r} is searched as a word. To leave it out, write {instead!r}.",

@@ -127,19 +127,21 @@ class BuiltInEmbedder(OnnxEmbedder):
 
     def nearness(self, question: str, passages: Sequence[str]) -> list[float]:
         """Return how near each passage is to a question, token by token, weighted so that the numbers of all
-        models can be used alike. Only the beginning of a passage is read."""
+        models can be used alike. Only the beginning of a passage is read. Raises EmbedderError."""
         weight = BUILT_IN[self.identity.provider].token_weight
         before, before_passage = [
             len(tokens) - 1
             for tokens in self._encoder.tokens([self._prompts.query.strip(), self._prompts.document.strip()])
         ]
-        asked = self._encoder.states(self._prompts.query + question, _QUESTION_TOKENS)[before:-1]
+        with self._explained():
+            asked = self._encoder.states(self._prompts.query + question, _QUESTION_TOKENS)[before:-1]
 
         def compared(passage: str) -> float:
             states = self._encoder.states(self._prompts.document + passage, _PASSAGE_TOKENS)
             return weight * token_states.nearness(asked, states[before_passage:])
 
-        return [*self._pool.map(compared, passages)]
+        with self._explained():
+            return [*self._pool.map(compared, passages)]
 
 
 class MiniLM(BuiltInEmbedder):

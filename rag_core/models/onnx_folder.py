@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +50,14 @@ class OnnxEmbedder(InProcess):
         return len(self._encoder.tokens([text])[0])
 
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
-        try:
+        with self._explained():
             return np.array([*self._pool.map(self._encoder.embed, texts)], np.float64)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Context manager: turn the ValueError of a model that fails on a text into an EmbedderError."""
+        try:
+            yield
         except ValueError as error:
             message = f"The model {self.identity.model!r}: {error}."
             raise EmbedderError(message, "It can be found by words.") from None

@@ -1,8 +1,8 @@
 """The query language: ``type:python tag:aws status:open after:2026-01-01 "exact words" -without``.
 
 A minus before a filter (``-tag:draft``) leaves out what fits it. ``NOT draft`` is ``-draft``, ``AND`` is
-ignored, as all words count anyway, and of ``pension OR annuity`` or ``pension | annuity`` either will do. A
-query all in capitals has only words. Operators of other programs that are none here are said.
+ignored, as all words count anyway, and of ``pension OR annuity`` either will do. A query all in capitals
+has only words. The answer says which operators of other programs are none here: ``|``, ``NEAR/3``, groups.
 
 Anything else is searched as it stands; a ``key:`` that is no filter and no property of a document is plain
 words, and so is ``-F``, an option.
@@ -58,9 +58,9 @@ _TOKEN = re.compile(
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 """The quotes that phones and word processors type."""
-_OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "|": "OR", "||": "OR"}
+_OPERATORS = frozenset(("AND", "OR", "NOT"))
 _NEAR = re.compile(r"NEAR|(?:NEAR|BEFORE|AFTER|WITHIN|ADJ|[Ww])/\d{1,3}")
-_GROUP = re.compile(r"\(([^()]+)\)(?=\s+(?:OR|\|)\s)|(?<=\sOR\s)\(([^()]+)\)|(?<=\s\|\s)\(([^()]+)\)")
+_GROUP = re.compile(r"\(([^()]+)\)(?=\s+OR\s)|(?<=\sOR\s)\(([^()]+)\)")
 _WITH_SIGNS = re.compile(r"[A-Za-z]{1,2}(?:#|\+\+)")
 _WITH_STAR = re.compile(r"\*(?=\w)")  # at the end of a word it changes nothing: longer words are found
 _CODE = (":", "/", "\\")  # what follows the colon of a name in code, an address or a Windows path
@@ -127,20 +127,20 @@ def _parts(text: str, properties: Collection[str]) -> _Parts:
     """Sort the tokens of a query by their kind."""
     parts = _Parts()
     tokens = [*_TOKEN.finditer(text)]
-    operators = _OPERATORS if any(map(_is_not_shouted, tokens)) else {}
+    operators = _OPERATORS if any(map(_is_not_shouted, tokens)) else frozenset[str]()
     before: re.Match[str] | None = None
     operator = ""
     if operators:
         parts.remarks += _groups(text)
+    if " | " in text:
+        parts.remarks.append(say("bar"))
     for index, token in enumerate(tokens):
-        is_between = before is not None and index + 1 < len(tokens)
-        if operators and is_between and _NEAR.fullmatch(token.group()):
-            parts.remarks.append(say("near", operator=token.group()))
+        written, is_last = token.group(), index + 1 == len(tokens)
+        if written in operators and not is_last and (before or written == "NOT"):
+            operator = written
             continue
-        if token.group() in operators and (
-            is_between or (token.group() == "NOT" and index + 1 < len(tokens))
-        ):
-            operator = operators[token.group()]
+        if operators and before and not is_last and _NEAR.fullmatch(written):
+            parts.remarks.append(say("near", operator=written))
             continue
         _sort(token, properties, parts, is_excluded=operator == "NOT")
         if operator == "OR" and before:
@@ -153,8 +153,8 @@ def _groups(text: str) -> list[Message]:
     """Say of each group in parentheses beside an OR that it is not read as one, if that matters."""
     remarks: list[Message] = []
     for match in _GROUP.finditer(text):
-        group = match[1] or match[2] or match[3]
-        if any(" " in part.strip() for part in re.split(r"\s(?:OR|\|)\s", group)):
+        group = match[1] or match[2]
+        if any(" " in part.strip() for part in re.split(r"\sOR\s", group)):
             remarks.append(say("group", group=match.group()[:_SHOWN]))
     return remarks
 

@@ -120,7 +120,7 @@ class StoreList:
             pending = find.waiting_texts(db, asked.allowed.viewer)
             self._mode = gather.mode_of(db, scope, asked, options.mode, pending)
         wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
-        least = TOP if options.reranker else late.LOOKED_AT if self._is_looked_at else 0
+        least = TOP if options.reranker else late.LOOKED_AT if self._nearness else 0
         self._wanted = min(max(wanted, least), MAX_DEPTH)
         self._depth = self._wanted
         if options.sort != "best" and asked.query.text:  # then all that fits is put in order
@@ -142,16 +142,16 @@ class StoreList:
             if self._extend(reach, first):
                 break
             first = None
-        if self._is_looked_at and self.scope.nearness:
-            self.hits = late.looked_at(self.hits, self.scope.nearness)
+        if nearness := self._nearness:
+            self.hits = late.looked_at(self.hits, nearness)
         if self._options.facets:
             self._count()
 
     @property
-    def _is_looked_at(self) -> bool:
-        """Whether the first hits may be compared with the query token by token."""
+    def _nearness(self) -> late.Nearness | None:
+        """What compares the first hits with the query token by token; None if nothing does."""
         is_plain = self._options.sort == "best" and not self._options.reranker
-        return is_plain and self._mode == "hybrid" and self.scope.nearness is not None
+        return self.scope.nearness if is_plain and self._mode == "hybrid" else None
 
     def _extend(self, least: int, by_words: Future[lexical.Gathered] | None) -> bool:
         """Look for at least ``least`` candidates. Returns whether the list is long enough now."""

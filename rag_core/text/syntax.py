@@ -44,7 +44,7 @@ def _of_records(text: str) -> Iterator[Span]:
             continue
         at = record.start()
         for start, end, count in words:
-            if count < 2 and not text[start:end][:1].isupper():  # no name
+            if count < 2 and not text[start].isupper():  # no name
                 continue
             yield at, start - 1  # the quote before the value stays, as a gap
             for line_end in _ESCAPED_END.finditer(text, start, end):

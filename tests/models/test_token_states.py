@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag_core.errors import EmbedderError
 from rag_core.models import EmbedderOptions, open_embedder
 from rag_core.models.built_in import BUILT_IN, BuiltInEmbedder
 from rag_core.models.built_in_install import install
@@ -47,6 +48,19 @@ def test_the_same_words_are_nearest(models: Path) -> None:
     weight = BUILT_IN["multilingual"].token_weight
     assert weight >= same > other
     assert other >= empty - weight
+
+
+def test_a_text_that_the_model_fails_on_is_an_error_of_the_embedder(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("it fails on a text (Fail)")
+
+    embedder = open_embedder("multilingual", EmbedderOptions(models))
+    assert isinstance(embedder, BuiltInEmbedder)
+    monkeypatch.setattr(Encoder, "states", fails)
+    with pytest.raises(EmbedderError, match="fails on a text"):
+        embedder.nearness("dog", ["cat"])
 
 
 def test_nearness_is_the_mean_of_the_best_cosines() -> None:
