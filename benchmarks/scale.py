@@ -37,7 +37,8 @@ from rag_core.extract import EXTRACTOR_VERSION
 from rag_core.files import FileStat
 from rag_core.library import Library
 from rag_core.store import Store, chunks, documents, embeddings
-from rag_core.types import OWNER, Extracted, Passage, embedded_text
+from rag_core.text.embedded import embedded_text
+from rag_core.types import OWNER, Extracted, Passage
 
 STORE, TEXTS = "scale", "texts"
 CHUNKS_A_FILE = 8
@@ -144,7 +145,7 @@ def put(
         doc = Extracted("", "markdown", "utf-8", title, "heading", ())
         file = documents.FileRecord(1, name, FileStat(name.encode(), 1, 1, 1, number), 1, name)
         documents.put_document(db, file, doc, chunks.chunk_rows(name, doc, passages), EXTRACTOR_VERSION)
-        texts = [embedded_text(p.prefix, p.text) for p in passages]
+        texts = [embedded_text(p.prefix, p.text, p.anchor_type) for p in passages]
         waiting += [embeddings.Pending(chunks.embed_hash(text), text) for text in texts]
     [identity, dimension] = db.execute("SELECT id, dimension FROM identities").fetchone()
     vectors = chance.standard_normal((len(waiting), dimension)).astype(np.float32)

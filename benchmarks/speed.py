@@ -43,7 +43,8 @@ from rag_core.index.plan import make_plan
 from rag_core.library import Library
 from rag_core.models import Embedder, EmbedderOptions, open_embedder
 from rag_core.store import Store
-from rag_core.types import OWNER, Job, embedded_text
+from rag_core.text.embedded import embedded_text
+from rag_core.types import OWNER, Job
 
 STORE = "speed"
 PARTS = ("words", "index", "scan", "edits", "rename", "queries")
@@ -154,11 +155,11 @@ def embedded_texts(store: Store) -> list[str]:
     """The distinct texts of a store that have a vector."""
     with store.read() as db:
         rows = db.execute(
-            "SELECT prefix, text FROM chunks JOIN embeddings ON hash = embed_hash AND vector <> x''"
-            " GROUP BY embed_hash"
+            "SELECT prefix, coalesce(kept_text, text) AS read, anchor_type FROM chunks"
+            " JOIN embeddings ON hash = embed_hash AND vector <> x'' GROUP BY embed_hash"
         ).fetchall()
     store.close()
-    return [embedded_text(row["prefix"], row["text"]) for row in rows]
+    return [embedded_text(row["prefix"], row["read"], row["anchor_type"]) for row in rows]
 
 
 def measure_scan(setting: Setting) -> Figures:

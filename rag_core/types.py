@@ -133,11 +133,6 @@ class ChunkSpec:
     chunkers: dict[str, str] = field(default_factory=dict)
 
 
-def embedded_text(prefix: str, text: str) -> str:
-    """Return the text that an embedder gets for a passage: its prefix, then its text."""
-    return "\n".join(filter(None, (prefix, text)))
-
-
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``."""

@@ -60,9 +60,10 @@ class Builder:
         self.private = False
         """A part of the document says that it is private."""
 
-    def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str) -> None:
-        """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``."""
-        self._close()
+    def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str, gap: str = "\n\n") -> None:
+        """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``, with ``gap`` between
+        it and what comes before."""
+        self._close(gap)
         self._place = anchor_type, one_line(str(anchor_ref))
         self._headings = list(enumerate(filter(None, map(one_line, heading_path)), -len(heading_path)))
 
@@ -110,14 +111,14 @@ class Builder:
             self._close()
             self._headings = headings
 
-    def _close(self) -> None:
-        """End the segment, and the paragraph with it."""
+    def _close(self, gap: str = "\n\n") -> None:
+        """End the segment, and the paragraph with it; what comes next stands after ``gap``."""
         if self._length > self._start:
             path = tuple(name for _, name in self._headings)
             place = self._place or (("heading", path[-1]) if path else ("text", ""))
             self._segments.append(Segment(self._start, self._length, path, *place))
-            self._pieces.append("\n\n")
-            self._length += 2
+            self._pieces.append(gap)
+            self._length += len(gap)
             self._start = self._length
 
     def document(
@@ -129,7 +130,7 @@ class Builder:
         said = f"This document is longer than {MOST_TEXT:,} characters; searches find only its beginning."
         cut = (said,) if self.is_full else ()
         title = one_line(title)
-        text = "".join(self._pieces).removesuffix("\n\n")
+        text = "".join(self._pieces).rstrip("\n")
         return Extracted(
             text=text,
             file_type=file_type,

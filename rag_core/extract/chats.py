@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_core.extract.building import Builder, one_line
 from rag_core.files.slices import Sliced, find_all
+from rag_core.text.embedded import CHAT
 from rag_core.types import Extracted
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ _WHO = re.compile(r"[\u200e\u200f]*([^:\n]{1,80}):[ ]")
 _LOOKED_AT = 20_000  # characters
 _LEAST = 0.2  # of the lines of a chat begin a message
 _MOST_SENDERS = 200
+_LEAST_OF_TALK, _MOST_OF_TALK = 3, 8  # messages
+_LONG_TALK = 400  # characters
+_SILENCE = 60  # minutes
 DAY_OF_CHAT = ".whatsapp.txt"
 """What the name of a day of a chat ends with, where it is read as a file of its own."""
 _BEGINNING_OF_LINE = re.compile(rb"^[^\n]{1,80}", re.M)
@@ -51,10 +55,16 @@ def chat_document(file_type: str, name: str, title: str, messages: Sequence[Expo
     """The messages in order, below their days. ``file_type`` is that of the document."""
     builder = Builder()
     for day, of_day in groupby(messages, key=lambda message: message.day):
-        builder.heading(1, f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})")
-        for message in of_day:
-            said = f"{message.who}: {message.text}" if message.who else message.text
-            builder.add(f"{message.clock} {said}".strip(), gap="\n")
+        heading = f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})"
+        for number, part in enumerate(_talks(of_day)):
+            if number:
+                builder.begin(CHAT, day.isoformat(), heading)
+            else:
+                builder.begin(CHAT, day.isoformat())
+                builder.heading(1, heading)
+            for message in part:
+                said = f"{message.who}: {message.text}" if message.who else message.text
+                builder.add(f"{message.clock} {said}".strip(), gap="\n")
     senders = list(dict.fromkeys(message.who for message in messages if message.who))
     newest = max((message.day for message in messages), default=None)
     return builder.document(
@@ -64,6 +74,26 @@ def chat_document(file_type: str, name: str, title: str, messages: Sequence[Expo
         date=newest.isoformat() if newest else None,
         metadata={"from": senders[:_MOST_SENDERS]} if senders else {},
     )
+
+
+def _talks(messages: Iterable[ExportedMessage]) -> Iterator[list[ExportedMessage]]:
+    """The messages of a day in parts that may be about one thing: few, and without an hour of silence where
+    there are enough to tell what they are about."""
+    talk: list[ExportedMessage] = []
+    for message in messages:
+        is_long = len(talk) >= _MOST_OF_TALK or sum([len(each.text) for each in talk]) > _LONG_TALK
+        if is_long or (len(talk) >= _LEAST_OF_TALK and _minutes(talk[-1], message) > _SILENCE):
+            yield talk
+            talk = []
+        talk.append(message)
+    yield talk
+
+
+def _minutes(before: ExportedMessage, after: ExportedMessage) -> int:
+    """The minutes between two messages of a day; 0 where the time of one is not known."""
+    hours = [message.clock.partition(":") for message in (before, after) if message.clock]
+    minutes = [60 * int(hour) + int(minute) for hour, _, minute in hours]
+    return minutes[1] - minutes[0] if len(minutes) > 1 else 0
 
 
 # --- WhatsApp ---------------------------------------------------------------------------

@@ -45,7 +45,19 @@ RECORD = 2
 """A record of JSON Lines, such as a message, is cut only if it is longer than this multiple of a passage."""
 
 _APART = frozenset(
-    {"page", "slide", "row", "chapter", "message", "attachment", "picture", "event", "contact", "bookmark"}
+    {
+        "page",
+        "slide",
+        "row",
+        "rows",
+        "chapter",
+        "message",
+        "attachment",
+        "picture",
+        "event",
+        "contact",
+        "bookmark",
+    }
 )
 _BEGINS_WITH_TITLE = frozenset({"event", "contact", "bookmark"})
 SMALL = 50

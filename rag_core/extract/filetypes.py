@@ -17,7 +17,7 @@ from rag_core.extract import note_names
 from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 18
+EXTRACTOR_VERSION = 19
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 UNFINISHED = 0

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from rag_core.extract import number_format
 from rag_core.extract.building import MOST_TEXT, Builder
+from rag_core.extract.tables import stand_alone
 from rag_core.text.numbers import numbers
 from rag_core.text.words import split_words
 
@@ -57,17 +58,19 @@ class Beside:
 
 
 def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:
-    """Add the rows of a sheet in parts of at most 50, each below the names of the columns. Empty rows, and
-    empty columns before the first, are left out."""
+    """Add the rows of a sheet, each by itself where `stand_alone`, else in parts of at most 50, below the
+    names of the columns. Empty rows, and empty columns before the first, are left out."""
     held = _held(rows)
+    most = 1 if stand_alone(["\t".join(cells) for _, cells in held]) else _ROWS
     first = min((_first_filled(cells) for _, cells in held), default=0)
     header = ""
     count = size = 0
     for number, cells in held:
         line = "\t".join(cells[first:]).rstrip()
         is_header = not header and len(names := [cell for cell in cells if cell]) > 1
-        if is_header or not count or count >= _ROWS or size + len(line) > _ROWS_SIZE:
-            builder.begin("row", f"{sheet}!{number}", sheet, header)
+        if is_header or not count or count >= most or size + len(line) > _ROWS_SIZE:
+            gap = "\n" if most == 1 and count else "\n\n"
+            builder.begin("row", f"{sheet}!{number}", sheet, header, gap=gap)
             count = size = 0
         if is_header:
             header = ", ".join(names)[:_HEADER_SIZE]

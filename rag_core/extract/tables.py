@@ -19,6 +19,10 @@ _LEADING = 30
 """Rows before the names of the columns at most: banks write account and period above their tables."""
 _ROWS = 50
 _ROWS_SIZE = 700
+MOST_ALONE = 2_000
+"""Rows of a table that are passages of their own; longer ones are cut in groups."""
+_WORDS = re.compile(r"[^\W\d_]{3,}+")
+_LEAST_WORDS = 2  # in at least half of the rows
 _COLUMNS_LIMIT = 600
 _LONGEST_NAME = 80  # characters of a column's name
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -43,7 +47,8 @@ class _Layout:
 
 
 def row_segments(text: str, usual: str) -> tuple[Segment, ...]:
-    """Groups of at most 50 rows, closed early when they get long, below the names of the columns.
+    """The rows below the names of the columns: each by itself where `stand_alone`, else groups of at most 50,
+    closed early when they get long.
 
     ``anchor_ref`` is ``2-51``: records counted from 1. ``usual`` separates columns where the rows do not
     tell.
@@ -52,16 +57,25 @@ def row_segments(text: str, usual: str) -> tuple[Segment, ...]:
     path = (layout.columns,) if layout.columns else ()
     segments: list[Segment] = []
     ends = _row_ends(text, layout.separator)
+    most = 1 if stand_alone([text[begin:end] for begin, end in pairwise([0, *ends])]) else _ROWS
     begin, first = 0, 2 + layout.header
     for number, (end, following) in enumerate(pairwise([*ends, 0]), 1):
         is_last = number == len(ends)
-        is_full = number - first >= _ROWS - 1 or following - begin > _ROWS_SIZE
+        is_full = number - first >= most - 1 or following - begin > _ROWS_SIZE
         if is_last or (number >= first and is_full):
             stop = len(text) if is_last else end
             if stop > begin:
                 segments.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
             begin, first = stop, number + 1
     return tuple(segments)
+
+
+def stand_alone(rows: Sequence[str]) -> bool:
+    """Whether each of the rows of a table is a passage of its own: in a table of payments or books each says
+    something else, and its meaning is lost in that of fifty. Not in long ones, nor where rows are numbers."""
+    if len(rows) > MOST_ALONE:
+        return False
+    return 2 * sum(len(_WORDS.findall(row)) >= _LEAST_WORDS for row in rows) >= len(rows)
 
 
 def _layout(text: str, usual: str) -> _Layout:

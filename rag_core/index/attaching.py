@@ -28,6 +28,7 @@ from rag_core.models import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, parts, sources, switch
 from rag_core.store.creation import new_store_file
 from rag_core.store.documents import FileRecord
+from rag_core.text.embedded import embedded_text
 from rag_core.text.furniture import kept_text
 from rag_core.text.tags import bounded
 from rag_core.text.words import well_formed
@@ -39,7 +40,6 @@ from rag_core.types import (
     Metric,
     Passage,
     Vectors,
-    embedded_text,
 )
 from rag_core.vectors import RemoteIndex, VectorRecord, unit
 from rag_core.vectors.payload import reason_against
@@ -143,7 +143,7 @@ def _gather(
         doc = _checked(record, address)
         if sample is None and not doc["private"]:
             read = kept_text(record.text, doc["kept"])
-            sample = embedded_text(doc["prefix"], read), unit(record.vector)
+            sample = embedded_text(doc["prefix"], read, doc["anchor_type"]), unit(record.vector)
         place, vector = (doc["path"], doc["part"], doc["chunk_index"]), record.vector.tobytes()
         row = (*place, record.key, record.text, json.dumps(doc), vector)
         db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from rag_core.errors import EmbedderError
-from rag_core.types import Hit, Notice, Query, Viewer, embedded_text
+from rag_core.text.embedded import embedded_text
+from rag_core.types import Hit, Notice, Query, Viewer
 
 if TYPE_CHECKING:
     from rag_core.models.rerank import SharedReranker
@@ -56,4 +57,5 @@ def reranked(
 
 def passage_text(hit: Hit) -> str:
     """Return the text of a hit for a model that compares it with the query: title, headings, content."""
-    return embedded_text(" > ".join(dict.fromkeys((hit.document.title, *hit.heading_path))), hit.content)
+    above = " > ".join(dict.fromkeys((hit.document.title, *hit.heading_path)))
+    return embedded_text(above, hit.content, hit.anchor_type)

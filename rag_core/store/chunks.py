@@ -16,8 +16,9 @@ from rag_core.extract import frontmatter
 from rag_core.extract.filetypes import DATA_TYPES, WRITTEN_TYPES
 from rag_core.store.file import TARGET
 from rag_core.text import furniture, prose
+from rag_core.text.embedded import embedded_text
 from rag_core.text.words import extra_terms
-from rag_core.types import NAME, Extracted, Passage, embedded_text
+from rag_core.types import NAME, Extracted, Passage
 
 _PLACE = (
     *("chunk_index", "start", '"end"', "start_line", "end_line", "heading_path"),
@@ -36,7 +37,7 @@ _INDEXED = (
     "furniture",
 )
 _COLUMNS = ("embed_hash", *_PLACE, *_INDEXED)
-_FIRST_INDEXED, _PREFIX, _TEXT = map(_COLUMNS.index, ("title", "prefix", "text"))
+_EMBED_HASH, _FIRST_INDEXED, _PREFIX, _TEXT = map(_COLUMNS.index, ("embed_hash", "title", "prefix", "text"))
 _ROWS_A_STATEMENT = 200
 
 _INSERT = f"INSERT INTO chunks (key, document_id, {', '.join(_COLUMNS)}) VALUES {{rows}}"
@@ -118,7 +119,7 @@ def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, st
     furniture``."""
     read = passage.text if passage.kept is None else furniture.kept_text(passage.text, passage.kept)
     says_nothing = (passage.text and not read) or prose.is_unreadable(read)
-    digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read))
+    digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read, passage.anchor_type))
     terms = extra_terms(f"{headings} {passage.anchor_ref} {read}")
     if passage.kept is None:
         return digest, terms, None, None, ""
@@ -146,8 +147,8 @@ def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
             added.append((key or str(uuid.uuid4()), document_id, *row))
             continue
         chunk_id, before = known
-        dropped.append(before[0])
-        if row[_FIRST_INDEXED:] != before[_FIRST_INDEXED:]:
+        dropped.append(before[_EMBED_HASH])
+        if row[_FIRST_INDEXED:] != before[_FIRST_INDEXED:] or row[_EMBED_HASH] != before[_EMBED_HASH]:
             changed.append((chunk_id, *row))
         elif row != before:
             moved.append((*row[1:_FIRST_INDEXED], chunk_id))
@@ -156,7 +157,7 @@ def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     _write(db, _UPDATE, changed)
     if old:
         db.execute(_DELETE, (json.dumps([chunk_id for chunk_id, _ in old.values()]),))
-        dropped += [row[0] for _, row in old.values()]
+        dropped += [row[_EMBED_HASH] for _, row in old.values()]
     if dropped:
         drop_from_queue(db, dropped)
     enqueue(db, document_id)

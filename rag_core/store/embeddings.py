@@ -12,7 +12,8 @@ import numpy as np
 
 from rag_core.store import checksums, signs
 from rag_core.store.file import ACTIVE, TARGET
-from rag_core.types import DATA, EmbedderIdentity, Vectors, embedded_text
+from rag_core.text.embedded import embedded_text
+from rag_core.types import DATA, EmbedderIdentity, Vectors
 
 CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
 CANARY_COSINE = 0.999
@@ -42,7 +43,7 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
              ORDER BY q.kind, q.modified_ns DESC, q.id DESC"""
     texts: list[Pending] = []
     for key, prefix, text, kind in db.execute(sql, (attempts, private, limit)):
-        embedded = embedded_text(prefix, text)
+        embedded = embedded_text(prefix, text, kind)
         texts.append(Pending(key, embedded, kind == DATA))
     return texts
 

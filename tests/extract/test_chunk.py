@@ -13,7 +13,8 @@ import pytest
 from rag_core.errors import InvalidInput
 from rag_core.extract import extract
 from rag_core.extract.chunk import chunk_spec, cut, prefix_of
-from rag_core.types import Extracted, Passage, embedded_text
+from rag_core.text.embedded import embedded_text
+from rag_core.types import Extracted, Passage
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank. "
 
@@ -118,7 +119,10 @@ def test_chinese_passages_stay_within_the_tokens(counter: object) -> None:
     text = "# 标题\n" + "这是一个很长的段落，里面没有任何空格。" * 200
     document = read(text)
     found = cut(document, chunk_spec(256), count_tokens if counter else None)
-    assert all(count_tokens(embedded_text(passage.prefix, passage.text)) <= 256 for passage in found)
+    assert all(
+        count_tokens(embedded_text(passage.prefix, passage.text, passage.anchor_type)) <= 256
+        for passage in found
+    )
     assert sum(len(p.text) for p in found) / len(found) > 120, "and use most of them"
     assert all(passage.text.endswith("。") for passage in found), "cut between sentences"
 
@@ -163,12 +167,12 @@ def test_a_document_without_text_is_one_passage_of_its_name(text: str) -> None:
 
 def test_a_name_without_text_is_embedded_with_its_aliases() -> None:
     (found,) = passages("---\ntitle: T\naliases: [B, C]\n---\n")
-    assert embedded_text(found.prefix, found.text) == "T\nB\nC"
+    assert embedded_text(found.prefix, found.text, found.anchor_type) == "T\nB\nC"
 
 
 def test_a_file_name_alone_is_not_embedded_so_that_a_rename_embeds_nothing() -> None:
     (found,) = passages("")
-    assert embedded_text(found.prefix, found.text) == ""
+    assert embedded_text(found.prefix, found.text, found.anchor_type) == ""
 
 
 @pytest.mark.parametrize(
@@ -197,4 +201,4 @@ def test_a_long_prefix_is_shortened_from_the_middle(word: str) -> None:
 def test_long_titles_leave_room_for_the_text() -> None:
     document = read(f"---\ntitle: {'标题' * 100}\n---\n# {'很长' * 90}\n{'正文，' * 300}")
     for passage in cut(document, chunk_spec(256), count_tokens):
-        assert count_tokens(embedded_text(passage.prefix, passage.text)) <= 256
+        assert count_tokens(embedded_text(passage.prefix, passage.text, passage.anchor_type)) <= 256

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from rag_core.errors import ExtractError
 from rag_core.extract import extract
 from rag_core.extract.chunk import chunk_spec, cut
+from rag_core.text.embedded import embedded_text
 from rag_core.text.prose import blocks
-from rag_core.types import Extracted, Passage, embedded_text
+from rag_core.types import Extracted, Passage
 from tests.extract.test_chunk import count_tokens
 
 pytestmark = pytest.mark.thorough
@@ -66,7 +67,9 @@ def check(document: Extracted) -> None:
     passages = cut(document, SPEC, count_tokens)
     check_passages(document, passages)
     for passage in passages:
-        assert count_tokens(embedded_text(passage.prefix, passage.text)) <= SPEC.max_tokens
+        assert (
+            count_tokens(embedded_text(passage.prefix, passage.text, passage.anchor_type)) <= SPEC.max_tokens
+        )
 
 
 WORDS = [

@@ -24,6 +24,11 @@ def paths(found: Extracted) -> list[tuple[str, ...]]:
     return [segment.heading_path for segment in found.segments]
 
 
+def days(found: Extracted) -> list[str]:
+    """The headings of a chat, each once."""
+    return list(dict.fromkeys(" > ".join(path) for path in paths(found)))
+
+
 DAYS = ["2025-11-08 (Saturday, 8 November 2025)", "2025-11-25 (Tuesday, 25 November 2025)"]
 
 # --- WhatsApp ---------------------------------------------------------------------------
@@ -55,11 +60,32 @@ def test_a_chat_of_whatsapp_is_a_section_for_each_day(stamps: tuple[str, str], e
     lines += [f"{second}Bob: \u200eimage omitted", f"{second}Bob: Good night"]
     found = read(end.join(lines), "WhatsApp Chat with Anna.txt")
     assert (found.title, found.date) == ("WhatsApp Chat with Anna", "2025-11-25")
-    assert paths(found) == [(day,) for day in DAYS]
+    assert days(found) == DAYS
     assert "10:15 Anna Müller: Bring walnuts\nand time: now" in found.text
     assert found.text.endswith("22:05 Bob: image omitted\n22:05 Bob: Good night")
     assert found.metadata == {"from": ["Anna Müller", "Bob"]}
     assert read(end.join(lines), "_chat.txt").title == "Chat: Anna Müller, Bob"
+
+
+TALKS = {
+    "an hour of silence after three messages": ([0, 5, 9, 90, 95, 99, 200], [3, 3, 1]),
+    "fewer go on": ([0, 90, 180, 270, 360], [3, 2]),
+    "at most eight": ([*range(20)], [8, 8, 4]),
+    "few": ([0, 200], [2]),
+}
+
+
+@pytest.mark.parametrize(("minutes", "lengths"), TALKS.values(), ids=[*TALKS])
+def test_a_day_of_a_chat_is_cut_where_nobody_writes(minutes: list[int], lengths: list[int]) -> None:
+    said = [f"2025-11-08, {9 + m // 60:02}:{m % 60:02} - Ada: word{n}" for n, m in enumerate(minutes)]
+    found = read("\n".join(said), "WhatsApp Chat with Ada.txt")
+    talks = [found.text[segment.start : segment.end] for segment in found.segments]
+    assert [talk.count("Ada:") for talk in talks] == lengths
+
+
+def test_a_long_message_of_a_chat_ends_a_part() -> None:
+    said = [f"2025-11-08, 10:0{n} - Ada: {'so it goes ' * 40}" for n in range(3)]
+    assert len(read("\n".join(said), "WhatsApp Chat with Ada.txt").segments) == 3
 
 
 @pytest.mark.parametrize(("stamps", "end"), list(product(STAMPS.values(), ("\n", "\r\n"))), ids=repr)
@@ -131,7 +157,7 @@ def test_the_json_of_telegram_is_read_as_a_chat(several: bool, indent: int | Non
     value = {"about": "…", "chats": {"list": [TELEGRAM]}} if several else TELEGRAM
     found = read(json.dumps(value, indent=indent), "result.json")
     assert (found.title, found.date) == ("Walks", "2025-11-25")
-    assert paths(found) == [(day,) for day in DAYS]
+    assert days(found) == DAYS
     assert "10:15 Anna Müller: See walnuts at the shop (https://example.org)" in found.text
     assert "22:06 Bob: sticker\n22:07 Bob: When?\n- Sunday" in found.text
     assert "10:00 Anna: create group" in found.text
@@ -157,7 +183,7 @@ def test_a_page_of_telegram_is_read_as_a_chat() -> None:
     )
     found = read(page, "messages.html")
     assert (found.title, found.date, found.file_type) == ("Walks", "2025-11-25", "html")
-    assert paths(found) == [(day,) for day in DAYS]
+    assert days(found) == DAYS
     assert "10:15 Anna Müller: Bring walnuts\nand bread\n10:16 Anna Müller: Soon" in found.text
 
 

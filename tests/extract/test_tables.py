@@ -80,6 +80,29 @@ def test_many_columns_are_all_names() -> None:
     assert found.segments[0].heading_path == (", ".join(header),)
 
 
+PAYMENT, READING = "2026-01-02;Kunz the saddler;312,00\n", "2026-01-02;21.5;kWh\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "passages"),
+    [
+        (PAYMENT * 300, 300),
+        (PAYMENT * 2_500, None),  # a long table
+        (READING * 300, None),  # numbers
+        (PAYMENT * 160 + READING * 140, 300),
+        (PAYMENT * 120 + READING * 180, None),
+        ("Kunz;x\n" * 60, None),
+    ],
+)
+def test_rows_of_words_are_passages_of_their_own(rows: str, passages: int | None) -> None:
+    found = read("Datum;Empfänger;Betrag\n" + rows)
+    numbers = [segment.anchor_ref for segment in found.segments]
+    if passages is None:
+        assert len(numbers) < rows.count("\n") / 10
+    else:
+        assert numbers == [f"{number}-{number}" for number in range(2, passages + 2)]
+
+
 @pytest.mark.parametrize("separator", list(",;\t|"))
 def test_a_row_is_found_by_the_names_of_its_columns(library: Library, notes: Path, separator: str) -> None:
     filler = [["2026-01-01", f"Baumarkt Filiale {n}", f"{n},50", "Material"] for n in range(300)]
