@@ -7,8 +7,9 @@ Two numbers are computed for each passage. The *value* orders the passages of on
 *Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; its
 square counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25
 over the best one's: having the words says more than having most of them. Where a question in other words
-shares one word with a passage, that says little, so *words* counts by the coverage. Code answers a question
-of several words only if it has them: it loses 0.05 for those that it lacks. *Title* is the F1 of the query's
+shares one word with a passage, that says little, so *words* counts by the coverage, and less where no passage
+has half of the query. Code answers a question of several words only if it has them: it loses 0.05 for those
+that it lacks. *Title* is the F1 of the query's
 and the title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages
 names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
 gets the similarity that passages with such words have, mostly those of the same query; the more of them there
@@ -56,6 +57,7 @@ FEW_HOLDERS = 20
 them."""
 
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
+_HALF = 0.5  # of a query: where no passage covers it, words count less
 _CODE = -0.05  # in the value, times the share of a question that code does not hold
 _QUESTION = 3  # words of a query that may be a question
 _WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
@@ -193,9 +195,7 @@ def _bonus(match: _Match, rules: _Rules) -> float:
     if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
         bonus += _EVERY_WORD[asked.mode] * (2 if rules.only_apart else 1)
     is_as_typed = bool(asked.words) and all(_is_code(word) and word.lower() in text for word in asked.words)
-    if is_as_typed and asked.mode != "vector":
-        bonus += _AS_TYPED
-    return bonus
+    return bonus + (_AS_TYPED if is_as_typed and asked.mode != "vector" else 0.0)
 
 
 def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
@@ -317,6 +317,7 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
     if asked.mode == "vector":
         return [match.candidate.similarity or 0.0 for match in matches]
     best = max([match.bm25 for match in matches], default=0.0) or 1.0
+    words = _WORDS * min(1.0, max([match.coverage for match in matches], default=0.0) / _HALF)
     is_hybrid = asked.mode == "hybrid"
     shift, missing = _without_vector(matches, best) if is_hybrid else (0.0, 0.0)
     code = _CODE if len(asked.words) >= _QUESTION else 0.0
@@ -328,7 +329,7 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
             values.append(relative + value)
             continue
         value += _COVERAGE * min(1.0, asked.total / _CLEAR) * match.coverage**2
-        value += _WORDS * match.coverage * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
+        value += words * match.coverage * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
         if candidate.is_code:
             value += code * (1 - match.coverage)
         if candidate.similarity is not None:

@@ -391,7 +391,7 @@ def test_one_word_of_several_counts_less() -> None:
 
 def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_it() -> None:
     idf = {"grove": 3.0, "inlet": 9.0}
-    found = [Candidate(1, "something else", similarity=0.6), Candidate(2, "a grove", similarity=0.55)]
+    found = [Candidate(1, "something else", similarity=0.6), Candidate(2, "a grove", similarity=0.59)]
     placed = weigh(found, parse("grove inlet"), idf, "hybrid")
     assert [item.candidate.chunk_id for item in placed] == [2, 1]
     assert placed[0].score >= placed[1].score >= RELEVANT
