@@ -128,8 +128,7 @@ TEXTS = {
     "folder_removed": "The folder is being removed from the store.",
     "excluded": "It is excluded. {reason}",
     "became_folder": "A folder has this name now.",
-    "skipped_by_rule": "The folder's rules leave it out: it {reason}.",
-    "unreadable": "It {reason}.",
+    "skipped_by_rule": "The folder's rules leave it out. {reason}",
     "failed": "It could not be read: {reason}",
     "failed_kept": "It could not be read: {reason} The last readable version is still searchable.",
     "skipped": "It was skipped: {reason} Its name is found.",
@@ -147,6 +146,6 @@ TEXTS = {
     "machine_text": "{count:passage} of base64 or minified code: words find it, but only as a near miss.",
     "no_embedder": "Nothing is found by meaning now. {error}",
     "by_meaning": "{count:passage} can be found by meaning.",
-    "private": "It is private, {why}: only the owner finds it.",
+    "private": "It is private: only the owner finds it. {why}",
 }
 """Code → sentence. The values in braces are the message's data."""

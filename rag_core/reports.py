@@ -255,10 +255,13 @@ class Tailscale:
     logins: tuple[str, ...] = ()  #: Of all users of the tailnet.
 
     @property
-    def from_when(self) -> str:
-        """Say from when on guests can reach the app, as the end of a sentence."""
-        later = "leads to this app" if self.state == "running" else "runs here"
-        return "now" if self.forwards else f"as soon as Tailscale {later}"
+    def not_yet(self) -> str:
+        """Say in a sentence what has to be before guests can reach the app; '' if they can."""
+        if self.forwards:
+            return ""
+        if self.state == "running":
+            return "They can come in as soon as Tailscale leads to this app."
+        return "They can come in as soon as Tailscale runs here."
 
 
 @dataclass(frozen=True, slots=True)

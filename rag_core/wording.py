@@ -30,9 +30,9 @@ EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking alo
 EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml
 GET_A_MODEL = (
     f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
-    f" `{EXAMPLE_LINE}`"
+    f" `{EXAMPLE_LINE}` in config.yaml."
 )
-"""What to do to get answers, without the place of the setting."""
+"""What to do to get answers."""
 
 _BUILT_IN = {
     "minilm": "the built-in model for English",

@@ -63,7 +63,7 @@ Header = tuple[str, str]
 class Refused:
     """The refusal of a request."""
 
-    #: A sentence without its capital and full stop; for the log only if there is no ``suggestion``.
+    #: A sentence, for the log only if there is no ``suggestion``.
     reason: str
     status: int = 403  #: HTTP status.
     suggestion: str = ""  #: What the sender can do; '' if the sender is told no more than `REFUSAL`.
@@ -75,7 +75,7 @@ class Refused:
         if not self.suggestion:
             return NOT_LET_IN
         kind = {401: Forbidden, 403: Forbidden, 429: TooMany}.get(self.status, RagError)
-        return kind(f"{self.reason[0].upper()}{self.reason[1:]}.", self.suggestion)
+        return kind(self.reason, self.suggestion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +109,17 @@ def decide(
         sent.setdefault(name.lower(), []).append(value)
     origins, asked_host = sent.get("origin", []), sent.get("host", [])
     if len(asked_host) != 1 or len(origins) > 1:
-        return Refused("the Host or Origin header is missing or repeated")
+        return Refused("The Host or Origin header is missing or repeated.")
     [host] = asked_host
     verdict = Sender(token=token) if token else _owner_or_login(peer, host, sent, hosts, port)
     if isinstance(verdict, Refused):
         return verdict
     if origins and origins[0].lower() not in {f"http://{host.lower()}", f"https://{host.lower()}"}:
-        return Refused("another origin asked")
+        return Refused("Another origin asked.")
     # Images, scripts and no-cors fetches carry no Origin, only Sec-Fetch-*. A link from elsewhere is allowed.
     sites, modes = sent.get("sec-fetch-site", ["none"]), sent.get("sec-fetch-mode", [])
     if not {*sites} <= {"none", "same-origin"} and modes != ["navigate"]:
-        return Refused("another site embedded or fetched this")
+        return Refused("Another site embedded or fetched this.")
     return verdict
 
 
@@ -127,15 +127,15 @@ def _owner_or_login(
     peer: str | None, host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str], port: int | None
 ) -> Sender | Refused:
     if not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
-        return Refused("the peer is not this computer")
+        return Refused("The peer is not this computer.")
     if _LOGIN in sent:
         if port == 80 or host.endswith(f":{port}"):  # browsers leave 80 out
-            return Refused("the Host names the app's own port, which nobody sees behind Tailscale")
+            return Refused("The Host names the app's own port, which nobody sees behind Tailscale.")
         return _login_of_serve(host, sent, hosts)
     if any(map(_is_proxy_header, sent)):
-        return Refused("the request came through a proxy")
+        return Refused("The request came through a proxy.")
     if not _LOOPBACK_HOST.fullmatch(host.lower()):
-        return Refused("the Host is not this computer")
+        return Refused("The Host is not this computer.")
     return Sender()
 
 
@@ -149,19 +149,19 @@ def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequenc
     source = _address(sources[0]) if len(sources) == 1 else None
     login = logins[0].lower() if len(logins) == 1 and LOGIN_NAME.fullmatch(logins[0]) else OWNER.login
     wrong = {
-        "the request came through Tailscale Funnel": any(n.startswith("tailscale-funnel") for n in sent),
-        "the request also came through another proxy": any(map(_is_proxy_header, others)),
-        "the Host is not a name of the tailnet (`access_hosts`)": (
+        "The request came through Tailscale Funnel.": any(n.startswith("tailscale-funnel") for n in sent),
+        "The request also came through another proxy.": any(map(_is_proxy_header, others)),
+        "The Host is not a name of the tailnet (`access_hosts`).": (
             not (HOST_NAME.fullmatch(name) and is_tailnet) or _LOOPBACK_HOST.fullmatch(name)
         ),
-        "X-Forwarded-For is not one address of another computer": (
+        "X-Forwarded-For is not one address of another computer.": (
             source is None or source.is_unspecified or source.is_loopback
         ),
-        "X-Forwarded-Host is not the Host": sent.get("x-forwarded-host", [host]) != [host],
-        "X-Forwarded-Proto is not what Tailscale sends": (
+        "X-Forwarded-Host is not the Host.": sent.get("x-forwarded-host", [host]) != [host],
+        "X-Forwarded-Proto is not what Tailscale sends.": (
             sent.get("x-forwarded-proto", ["https"]) not in (["https"], ["http"])
         ),
-        "the login of Tailscale is not one plain login": login == OWNER.login,
+        "The login of Tailscale is not one plain login.": login == OWNER.login,
     }
     reason = next((reason for reason, holds in wrong.items() if holds), "")
     return Refused(reason) if reason else Sender(login=login)

@@ -29,15 +29,15 @@ from rag_core.library import Library
 _CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
 _SCRIPTS_OF_PAGES: Final = "/_stcore/bidi-components/"  # files of ui/assets
 _UNKNOWN_TOKEN: Final = Refused(
-    "this token is not known, or was revoked", 401, "Make one with `commonplace token create NAME`."
+    "This token is not known, or was revoked.", 401, "Make one with `commonplace token create NAME`."
 )
 _NO_TOKEN: Final = Refused(
-    "the Authorization header holds no token", 401, "Send it as: Authorization: Bearer TOKEN."
+    "The Authorization header holds no token.", 401, "Send it as: Authorization: Bearer TOKEN."
 )
-_UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
+_UNGUARDED: Final = Refused("The app was not started by `commonplace serve`, so no login counts.")
 _LOG = logging.getLogger(__name__)
 _UNREADABLE: Final = Refused(
-    "the list of people with access cannot be read", 500, "`commonplace token list` says why."
+    "The list of people with access cannot be read.", 500, "`commonplace token list` says why."
 )
 
 
@@ -74,7 +74,7 @@ class AccessGate:
         request = await self._judge(scope)
         if isinstance(request, Refused):
             if (more := self._throttle.admit(request.reason)) is not None:  # reasons are few
-                _LOG.warning("Refused a request (%s): %s.%s", scope["type"], request.reason, more)
+                _LOG.warning("Refused a request (%s). %s%s", scope["type"], request.reason, more)
             await refuse(request, scope, receive, send)
             return
         if request.sender.login or request.sender.token:
@@ -113,9 +113,9 @@ class AccessGate:
             return _UNREADABLE
         if viewer is None:
             self._visits.count(sender.login, path, refused=True)
-            return Refused("the owner has not given its login access")
+            return Refused("The owner has not given its login access.")
         if not viewer.is_owner and not _is_for_guests(scope):
-            return Refused("only the owner may do this")
+            return Refused("Only the owner may do this.")
         if not is_upload(path) and (refused := limits.refuse_larger(_declared_size(headers), settings)):
             return refused
         if not viewer.is_owner and self._viewers.count(sender.login) >= limits.MAX_OPEN:

@@ -15,9 +15,9 @@ MAX_HEADERS: Final = 64 * 1024
 MAX_OPEN: Final = 100
 """Connections of one guest at a time, far more than browsers open."""
 
-TOO_SLOW: Final = Refused("the body took too long to arrive", 408, "Send it again, without a pause.")
+TOO_SLOW: Final = Refused("The body took too long to arrive.", 408, "Send it again, without a pause.")
 HEADERS_TOO_LARGE: Final = Refused(
-    "the headers of the request are too large", 431, "Delete this computer's cookies in the browser."
+    "The headers of the request are too large.", 431, "Delete this computer's cookies in the browser."
 )
 
 
@@ -25,13 +25,13 @@ def refuse_larger(size: int, settings: Settings) -> Refused | None:
     """Return the refusal of a body or message of ``size`` bytes, None if it is small enough."""
     if size <= settings.max_body_kb * 1024:
         return None
-    return Refused(f"the body is larger than {settings.max_body_kb} kB", 413, "Ask for less at once.")
+    return Refused(f"The body is larger than {settings.max_body_kb} kB.", 413, "Ask for less at once.")
 
 
 def too_many(wait_s: float) -> Refused:
     """Return the refusal of a guest's request that must wait ``wait_s`` seconds."""
     wait = max(1, math.ceil(wait_s))
-    return Refused("that is more than a guest may do at once", 429, "Wait a moment, then try again.", wait)
+    return Refused("That is more than a guest may do at once.", 429, "Wait a moment, then try again.", wait)
 
 
 class RateLimiter:

@@ -20,7 +20,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 
 EVERY_S: Final = 1.0
-_WITHDRAWN: Final = Refused("its sender lost access")
+_WITHDRAWN: Final = Refused("Its sender lost access.")
 _LOG = logging.getLogger(__name__)
 
 

@@ -206,7 +206,8 @@ class RequestKind:
             return InvalidInput(f"{place}: It is missing.", "Send it, too.")
         sent = json.dumps(wrong["input"], ensure_ascii=False)
         sent = sent if len(sent) <= _SHOWN else f"{sent[: _SHOWN - 1]}…"
-        return InvalidInput(f"{place}: {sent} cannot be used.", f"{wrong['msg']}.")
+        advice = f"{wrong['msg']}."  # a sentence of pydantic
+        return InvalidInput(f"{place}: {sent} cannot be used.", advice)
 
     def _advice(self, location: Sequence[int | str]) -> str:
         schema = self.schema

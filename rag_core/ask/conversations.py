@@ -41,7 +41,7 @@ class Conversations:
             busy_timeout_s,
             tables=_TABLE,
             called="The history of questions",
-            without="the history starts empty",
+            without="Without it the history starts empty.",
         )
 
     def all_of(self, login: str) -> list[Conversation]:

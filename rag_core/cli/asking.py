@@ -111,7 +111,7 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
         click.echo(plain(message), err=answer_only)
     warn(*(notice.message for notice in reply.notices))
     if reply.ending == "quotes" and not answer_only:
-        click.secho(f"These sentences are from your notes. To have a model answer: {GET_A_MODEL}.", dim=True)
+        click.secho(f"These sentences are from your notes. To have a model answer: {GET_A_MODEL}", dim=True)
     if not answer_only:
         _show_references(reply.references, with_text=not reply.statements)
         if reply.freshness:

@@ -128,22 +128,24 @@ def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 def _only_store(names: Sequence[str], advice: str) -> str:
     if not names:
-        raise NotFound("There is no store yet.", "Make one: commonplace init FOLDER")
+        raise NotFound("There is no store yet.", "Make one with `commonplace init FOLDER`.")
     if len(names) > 1:
-        raise InvalidInput("Which store is meant?", f"{advice} one of these: {', '.join(names)}.")
+        raise InvalidInput("Which store is meant?", f"{advice} There are: {', '.join(names)}.")
     return names[0]
 
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
     """Return ``store`` or, if it is None, the only store that can have the file at ``path``. Raises
     InvalidInput."""
-    return store or _only_store(library.files.stores_meant(OWNER, path, current_folder()), "Add --store with")
+    return store or _only_store(
+        library.files.stores_meant(OWNER, path, current_folder()), "Name it with --store."
+    )
 
 
 def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     if name is not None or ctx.resilient_parsing:
         return name
-    advice = "Add --store with" if isinstance(parameter, click.Option) else "Name"
+    advice = "Name it with --store." if isinstance(parameter, click.Option) else "Name it."
     return _only_store(store_names(ctx), advice)
 
 

@@ -38,7 +38,7 @@ def app_dir() -> Path:
             return folder
     raise RagError(
         "The app is not installed beside the package.",
-        "Install it again from its wheel: pipx install --force FILE.whl",
+        "Install it again from its wheel: `pipx install --force FILE.whl`.",
     )
 
 
@@ -89,7 +89,7 @@ def watch() -> None:
     warn(*library.stores.make_declared(OWNER))
     folders = sum(len(library.sources.kept(OWNER, store)) for store in library.stores.names(OWNER))
     if not folders:
-        raise NotFound("There is no folder to watch.", "Index one first: commonplace init FOLDER")
+        raise NotFound("There is no folder to watch.", "Index one first with `commonplace init FOLDER`.")
     warn(f"Watching {plural(folders, 'folder')}. Ctrl-C stops it.")
     stop = threading.Event()
 

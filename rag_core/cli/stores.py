@@ -265,8 +265,10 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
 
 
 def _show_privacy(report: Privacy, info: StoreInfo) -> None:
-    may = "may" if info.sends_private else "may not"
-    click.echo(f"Private notes of store {info.name!r} {may} go to servers on other machines.")
+    if info.sends_private:
+        click.echo(f"Private notes of store {info.name!r} may go to servers on other machines.")
+    else:
+        click.echo(f"Private notes of store {info.name!r} may not go to servers on other machines.")
     click.echo(privacy(report))
     for path, why in report.unsure.items():
         click.secho(line(f"  {path}: {why}"), fg="yellow")

@@ -192,7 +192,9 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
         counts = (i.file_count, i.failed, i.skipped, i.excluded, i.chunk_count, i.pending)
         row = (i.name, *(f"{count:,}" for count in counts), wording.size(i.size_bytes))
         rows.append((*row, wording.embedder(i.embedder)))
-    table(header, rows, empty="There is no store yet. Make one: commonplace init FOLDER", if_any=_IF_ANY)
+    table(
+        header, rows, empty="There is no store yet. Make one with `commonplace init FOLDER`.", if_any=_IF_ANY
+    )
     for info in infos:
         if paused := [source.root for source in info.sources if source.paused and not source.removed]:
             click.echo(f"{info.name}: paused: {line(', '.join(paused[:_MAX_NAMES]))}")

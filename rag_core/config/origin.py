@@ -31,9 +31,10 @@ class Origin:
         return Origin(self.layer, name, self.file, line)
 
     def error(self, problem: str, suggestion: str) -> InvalidSettings:
-        """Return an error at this place. ``problem`` is a sentence without its full stop."""
-        where = f" (line {self.line} of {self.file!r})" if self.file else ""
-        return InvalidSettings(f"{problem}{where}.", suggestion)
+        """Return an error at this place, which is added to the sentence ``problem``."""
+        if self.file:
+            problem = f"{problem.removesuffix('.')} (line {self.line} of {self.file!r})."
+        return InvalidSettings(problem, suggestion)
 
 
 DEFAULT = Origin("default")
@@ -76,4 +77,4 @@ def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: boo
     shown = "a list" if isinstance(written, Listing) else "a table of names and values"
     if isinstance(written, Text):
         shown = "(hidden)" if hidden else repr(str(written)[:80])
-    return written.origin.error(f"{written.origin.name} is {shown}, which is not {allowed}", advice)
+    return written.origin.error(f"{written.origin.name} is {shown}, which is not {allowed}.", advice)

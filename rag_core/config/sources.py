@@ -62,12 +62,12 @@ def file_text(file: Origin) -> str:
         return ""
     except OSError as error:
         advice = "Check who may read it and its folder."
-        raise file.error(f"The file cannot be read: {error.strerror}", advice) from None
+        raise file.error(f"The file cannot be read: {error.strerror}.", advice) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         place = file.at(data.count(b"\n", 0, error.start) + 1)
-        raise place.error("This is not UTF-8 text", "Save the file as UTF-8.") from None
+        raise place.error("This is not UTF-8 text.", "Save the file as UTF-8.") from None
 
 
 # Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
@@ -104,7 +104,7 @@ def _checked(sources: Sequence[dict[str, Any]], placed: dict[str, Any]) -> Setti
     if settings.chunk_overlap is not None:
         origin = settings.origin("chunk_overlap")
         if settings.chunk_size is None:
-            raise origin.error(f"{origin.name} is set without a chunk_size", "Give both, or none.")
+            raise origin.error(f"{origin.name} is set without a chunk_size.", "Give both, or none.")
         check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
     return settings
 
@@ -128,7 +128,7 @@ def _from_yaml(text: str, file: Origin) -> Given:
     for name, value in given.items():
         if BY_NAME[name].secret:
             raise value.origin.error(
-                f"{value.origin.name} is a secret, which config.yaml must not hold",
+                f"{value.origin.name} is a secret, which config.yaml must not hold.",
                 f"Write {BY_NAME[name].variable}=… into .env next to it, or set the variable.",
             )
     return {name: value for name, value in given.items() if value or not BY_NAME[name].kind.before}
@@ -142,9 +142,9 @@ def _from_dotenv(text: str, file: Origin) -> Given:
         place = file.at(binding.original.line + written[:blank].count("\n"), binding.key or "")
         if binding.error or (binding.key and binding.value is None):
             advice = "Write NAME=VALUE, or NAME='VALUE' if the value contains a quote or ' #'."
-            raise place.error("This is not an assignment", advice)
+            raise place.error("This is not an assignment.", advice)
         if binding.key == HOME:
-            raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
+            raise place.error(f"{HOME} says where this file is.", "Set it in the environment.")
         if binding.key:
             if binding.key not in BY_VARIABLE:
                 raise unknown(Text(binding.key, place), BY_VARIABLE)
@@ -180,7 +180,7 @@ def _from_variables(given: list[Text]) -> Given:
         name = value.origin.name
         key = BY_VARIABLE[name].name
         if key in values:
-            raise value.origin.error(f"{name} is set twice", "Remove one of them.")
+            raise value.origin.error(f"{name} is set twice.", "Remove one of them.")
         if value:
             values[key] = value
     return values

@@ -41,7 +41,7 @@ def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
 
 def unknown(name: Text, known: Collection[str]) -> InvalidSettings:
     """Return the error for a name that is not in ``known``. The value is not repeated."""
-    return name.origin.error(f"{str(name)[:80]!r} is not a setting", suggest(name[:80], known))
+    return name.origin.error(f"{str(name)[:80]!r} is not a setting.", suggest(name[:80], known))
 
 
 def suggest(name: str, known: Collection[str]) -> str:
@@ -76,10 +76,10 @@ def _sizes(kind: Text, written: Any) -> tuple[str, SizeTable]:
     types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values(), *map(added_type, packages().values())}
     if kind not in types:
         advice = suggest(kind[:80], sorted(types))
-        raise kind.origin.error(f"{str(kind)[:80]!r} is not a file type", advice)
+        raise kind.origin.error(f"{str(kind)[:80]!r} is not a file type.", advice)
     given = fields(written, SIZES, "a table of chunk_size, chunk_overlap and chunker")
     if "chunk_size" not in given:
-        raise written.origin.error(f"{kind} has no chunk_size", "Write one, like 'chunk_size: 1000'.")
+        raise written.origin.error(f"{kind} has no chunk_size.", "Write one, like 'chunk_size: 1000'.")
     size = _CHUNK_SIZE.read(given["chunk_size"])
     overlap = size // 5
     if "chunk_overlap" in given:
@@ -92,7 +92,7 @@ def _sizes(kind: Text, written: Any) -> tuple[str, SizeTable]:
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
     """Raise InvalidSettings unless the overlap is less than the size."""
     if overlap >= size:
-        problem = f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}"
+        problem = f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}."
         raise origin.error(problem, "Make it smaller, such as a fifth of the chunk_size.")
 
 
@@ -145,7 +145,7 @@ def _folder(written: Any) -> DeclaredFolder:
         return DeclaredFolder(FOLDER.read(written))
     given = fields(written, FOLDERS, "a table of root, include and exclude")
     if "root" not in given:
-        raise written.origin.error("This folder has no root", "Write one, like 'root: ~/notes'.")
+        raise written.origin.error("This folder has no root.", "Write one, like 'root: ~/notes'.")
     include, exclude = (_globs(given.get(name, ())) for name in ("include", "exclude"))
     return DeclaredFolder(FOLDER.read(given["root"]), include or EVERYTHING, exclude)
 
@@ -160,7 +160,7 @@ def _globs(written: Any) -> tuple[str, ...]:
         try:
             globs += validate_globs([str(item)])
         except InvalidInput as error:
-            raise item.origin.error(error.message.removesuffix("."), error.suggestion) from None
+            raise item.origin.error(error.message, error.suggestion) from None
     return tuple(globs)
 
 

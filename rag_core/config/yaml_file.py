@@ -22,7 +22,7 @@ def parse_yaml(text: str, file: Origin) -> Table:
             place = file.at(_line(event))
             if isinstance(event, yaml.AliasEvent):  # its name may be a secret that begins with an asterisk
                 raise place.error(
-                    "A value that begins with '*' is an alias of YAML, and aliases are not read",
+                    "A value that begins with '*' is an alias of YAML, and aliases are not read.",
                     "Write the value itself, in quotes.",
                 )
             if isinstance(event, yaml.CollectionStartEvent):
@@ -30,7 +30,7 @@ def parse_yaml(text: str, file: Origin) -> Table:
             if isinstance(event, yaml.CollectionEndEvent):
                 opened.pop()
             if len(opened) > _MAX_DEPTH:
-                raise place.error("This is nested too deeply", "See docs/configuration.md.")
+                raise place.error("This is nested too deeply.", "See docs/configuration.md.")
         node = yaml.compose(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
         # Where something is still open at the end, the line is the one on which it begins.
@@ -38,14 +38,14 @@ def parse_yaml(text: str, file: Origin) -> Table:
         end = len(text.rstrip())
         line = next((mark.line + 1 for mark in marks if mark and mark.index < end), (opened or [1])[-1])
         raise file.at(line).error(
-            "This is not valid YAML",
+            "This is not valid YAML.",
             "Write lines like 'top_k: 5', indented with spaces; quote values with ': ' or ' #' in them.",
         ) from None
     table = _written(node, file.at(_line(node))) if node else Table(file)
     if isinstance(table, Text) and table.empty:
         return Table(file)
     if not isinstance(table, Table):
-        raise table.origin.error("These are not names and values", _SHAPE)
+        raise table.origin.error("These are not names and values.", _SHAPE)
     return table
 
 
@@ -63,8 +63,8 @@ def _written(node: yaml.Node, place: Origin) -> Written:
     for name, value in node.value:
         here = place.at(_line(name), str(name.value))
         if not isinstance(name, yaml.ScalarNode):
-            raise here.error("A name here is not plain text", _SHAPE)
+            raise here.error("A name here is not plain text.", _SHAPE)
         if name.value in table:
-            raise here.error(f"{name.value[:80]!r} is there twice", "Remove one of them.")
+            raise here.error(f"{name.value[:80]!r} is there twice.", "Remove one of them.")
         table[Text(name.value, here)] = _written(value, here)
     return table

@@ -70,20 +70,20 @@ def read_frontmatter(text: str) -> FrontMatter:
     try:
         if end > LIMIT:
             end = 0
-            raise _RefusedError(f"it is longer than {LIMIT} characters")
+            raise _RefusedError(f"It is longer than {LIMIT} characters.")
         values = _document(block) or {}
         if not isinstance(values, dict):
-            raise _RefusedError("it is not a list of names and values")
+            raise _RefusedError("It is not a list of names and values.")
     except _RefusedError as error:
         why = str(error)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        why = f"it is not valid YAML in line {mark.line + 2}" if mark else "it is not valid YAML"
+        why = f"It is not valid YAML in line {mark.line + 2}." if mark else "It is not valid YAML."
     else:
         claim = private.of_values(values)
         return FrontMatter(end, True, values, claim.private, unsure=claim.unsure)
     claim = private.of_unreadable(block, why)
-    warning = f"The front matter was kept as text: {why}."
+    warning = f"The front matter was kept as text. {why}"
     return FrontMatter(end, not end, {}, claim.private, warning, claim.unsure)
 
 
@@ -220,7 +220,7 @@ def _document(block: str) -> Any:
                 nodes += 1 + len(event.value) // 100
             case yaml.AliasEvent():
                 if anchor not in anchors:
-                    raise _RefusedError(f"the alias *{anchor} is used before an anchor &{anchor} is set")
+                    raise _RefusedError(f"The alias *{anchor} is used before an anchor &{anchor} is set.")
                 value, size = anchors[anchor]
                 items.append(value)
                 nodes += size
@@ -228,8 +228,8 @@ def _document(block: str) -> Any:
                 documents += 1
         if len(outer) > _MAX_DEPTH or nodes > _MAX_NODES or documents > 1:
             raise _RefusedError(
-                f"it is nested more than {_MAX_DEPTH} levels deep, unfolds to more than {_MAX_NODES} values,"
-                " or holds more than one YAML document"
+                f"It is nested more than {_MAX_DEPTH} levels deep, unfolds to more than {_MAX_NODES} values,"
+                " or holds more than one YAML document."
             )
         if anchor and nodes > before:
             anchors[anchor] = items[-1], nodes - before
@@ -241,7 +241,7 @@ def _named(items: list[Any]) -> dict[str, Any]:
     keys = list(map(str.lower, map(str.strip, names)))
     for key in private.PRIVATE_KEYS:
         if keys.count(key) > 1:
-            raise _RefusedError(f"it has the key {key!r} more than once")
+            raise _RefusedError(f"It has the key {key!r} more than once.")
     return dict(zip(names, items[1::2], strict=True))
 
 

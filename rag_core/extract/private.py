@@ -57,11 +57,11 @@ def of_values(values: Mapping[str, Any]) -> Claim:
 
 
 def of_unreadable(block: str, why: str) -> Claim:
-    """The claim of front matter that cannot be read because ``why``."""
+    """The claim of front matter that cannot be read, for the reason in the sentence ``why``."""
     found = _SETTING.finditer("\n".join(block.splitlines()))
     if all(_plain(_COMMENT.sub("", match[1]).strip().strip("\"'")) in _NO for match in found):
         return Claim()
-    return Claim(True, f"{UNSURE}its front matter names `private` but cannot be read ({why}). {_ADVICE}")
+    return Claim(True, f"{UNSURE}its front matter names `private` but cannot be read. {why} {_ADVICE}")
 
 
 def of_beginning(text: str) -> Claim:

@@ -174,7 +174,7 @@ def ignored_by(ignores: tuple[IgnoreFile, ...], path: bytes) -> str | None:
         for rule in rules:
             if (is_folder or not rule.folders_only) and _match_all(rule.segments, parts):
                 name = os.fsdecode(ignore.base + GITIGNORE)
-                return f"is ignored by the line {rule.line!r} of {name!r}" if rule.ignores else None
+                return f"The line {rule.line!r} of {name!r} ignores it." if rule.ignores else None
     return None
 
 

@@ -101,7 +101,7 @@ def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
         with os.scandir(resolved) as entries:
             folders = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
     except OSError as error:
-        message = f"The folder {str(folder)!r} {cannot_be_read(error)}."
+        message = f"The folder {str(folder)!r} cannot be read: {system_reason(error)}."
         raise InvalidInput(message, "Choose another folder.") from error
     return sorted(folders, key=lambda path: (path.name.casefold(), path.name))
 
@@ -178,7 +178,7 @@ def _not_read(error: Exception, shown: str) -> ExtractError:
         return _in_cloud()
     kind_of_error = FileGone if isinstance(error, GONE) else ExtractError
     suggestion = "Check that it is still there and that you may read it, then index again."
-    return kind_of_error(f"The file {shown!r} {cannot_be_read(error)}.", suggestion)
+    return kind_of_error(f"The file {shown!r} cannot be read: {system_reason(error)}.", suggestion)
 
 
 def _in_cloud() -> OnlyInCloud:
@@ -214,7 +214,8 @@ def _opened(root: Path, path: bytes, *, from_cloud: bool) -> int:
 def _require_regular(status: os.stat_result, shown: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotText(
-            f"{shown!r} {kind(status.st_mode)}.", "Only regular files are read; nothing needs to be done."
+            f"{shown!r} is not read. {not_a_file(status.st_mode)}",
+            "Only regular files are read; nothing needs to be done.",
         )
 
 
@@ -228,16 +229,21 @@ def real_path(path: bytes) -> bytes:
     return system.without_prefix(os.path.realpath(system.for_calls(path), strict=True))
 
 
-def kind(mode: int) -> str:
-    """Say what a ``st_mode`` is that is not a regular file, as the end of a sentence."""
-    names = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a named pipe", stat.S_IFSOCK: "is a socket"}
-    names |= dict.fromkeys((stat.S_IFCHR, stat.S_IFBLK), "is a device")
-    return names.get(stat.S_IFMT(mode), "is not a regular file")
+def not_a_file(mode: int) -> str:
+    """Say in a sentence what a ``st_mode`` is that is not a regular file."""
+    sentences = {
+        stat.S_IFDIR: "It is a folder.",
+        stat.S_IFIFO: "It is a named pipe.",
+        stat.S_IFSOCK: "It is a socket.",
+        stat.S_IFCHR: "It is a device.",
+        stat.S_IFBLK: "It is a device.",
+    }
+    return sentences.get(stat.S_IFMT(mode), "It is not a regular file.")
 
 
 def cannot_be_read(error: Exception) -> str:
-    """Say that the system refused to read a file and why, as the end of a sentence."""
-    return f"cannot be read: {system_reason(error)}"
+    """Say in a sentence that the system refused to read a file, and why."""
+    return f"It cannot be read: {system_reason(error)}."
 
 
 def system_reason(error: Exception) -> str:

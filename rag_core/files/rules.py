@@ -28,23 +28,25 @@ from rag_core.files.ignores import (
     is_secret,
     read_ignore_file,
 )
-from rag_core.files.paths import SEP, cannot_be_read, display, kind, real_path, system_reason, with_sep
+from rag_core.files.paths import SEP, cannot_be_read, display, not_a_file, real_path, system_reason, with_sep
 
-KEY_LIKE = "looks like a key or secret"
-KEY_OR_KEYNOTE = "looks like a key; save a presentation of Keynote as PPTX or PDF to search it"
+KEY_LIKE = "What looks like a key or secret is never read."
+KEY_OR_KEYNOTE = (
+    "What looks like a key is never read. To search a presentation of Keynote, save it as PPTX or PDF."
+)
 SECRETS = frozenset({KEY_LIKE, KEY_OR_KEYNOTE})
-LEAVES = "is a symbolic link that leaves the folder"
-ANOTHER_NAME = "is a second name of a file that is read already"
-NOT_MATCHED = "matches no include pattern"
-EXCLUDED = "matches an exclude pattern"
-LEFTOVER = "is left behind by a program: the lock of an open file, or settings of a folder"
-HIDDEN_BY_SYSTEM = "is hidden by the system and no include pattern names it"
-_HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
-NEVER_READ = "is of a kind of folder that is left out unless an include pattern names it"
+LEAVES = "A symbolic link that leaves the folder is not followed."
+ANOTHER_NAME = "A file with a second name is read once."
+NOT_MATCHED = "No include pattern matches it."
+EXCLUDED = "An exclude pattern matches it."
+LEFTOVER = "A program left it behind: the lock of an open file, or settings of a folder."
+HIDDEN_BY_SYSTEM = "The system hides it, and no include pattern names it."
+_HIDDEN = "A name that starts with a dot is hidden, and no include pattern names it."
+NEVER_READ = "A folder of this kind is left out unless an include pattern names it."
 
 
 class Refusal(NamedTuple):
-    """The reason why a file is not taken: its kind, and a text that ends a sentence."""
+    """The reason why a file is not taken: its kind, and a sentence."""
 
     kind: Literal["unreadable", "not included", "excluded", "rule"]
     text: str
@@ -191,7 +193,7 @@ class Rules:
             real = real_path(self.root + link)
             status = os.stat(system.for_calls(real))  # noqa: PTH116  (bytes)
         except FileNotFoundError:
-            return "is a symbolic link to nothing"
+            return "A symbolic link to nothing is not followed."
         except OSError as error:
             return cannot_be_read(error)
         if with_sep(real) == self.root:
@@ -200,7 +202,9 @@ class Rules:
             return LEAVES
         rel = real[len(self.root) :]
         reason = self._whatever_is_included.why(rel)
-        return f"is a symbolic link to {display(rel)!r}, which {reason.text}" if reason else (rel, status)
+        if reason:
+            return f"It is a symbolic link to {display(rel)!r}, which is left out. {reason.text}"
+        return rel, status
 
     @cached_property
     def _whatever_is_included(self) -> Rules:
@@ -216,7 +220,7 @@ class Rules:
         if reason is None:
             return None
         if reason.endswith(EXCLUDED):
-            return Refusal("excluded", f"{reason}: {self.exclude.which(b'/'.join(parts))!r}")
+            return Refusal("excluded", f"{reason[:-1]}: {self.exclude.which(b'/'.join(parts))!r}.")
         return Refusal("not included" if reason.endswith(NOT_MATCHED) else "rule", reason)
 
     def _why(self, parts: list[bytes]) -> str | None:
@@ -233,7 +237,7 @@ class Rules:
                 target = self.target(below.rel[:-1])
                 below = target if isinstance(target, str) else below
             if isinstance(below, str):
-                return f"is inside {display(place.rel + name)!r}, which {below}"
+                return f"It is in {display(place.rel + name)!r}, which is left out. {below}"
             place = below
         place, name = self.with_ignore_file(place, []), parts[-1]
         status = os.lstat(system.for_calls(place.full + name))
@@ -249,7 +253,7 @@ class Rules:
         if reason is None and stat.S_ISLNK(mode):
             target = self.target(place.rel + name)
             return target if isinstance(target, str) else None
-        return reason if reason or stat.S_ISREG(mode) else kind(mode)
+        return reason if reason or stat.S_ISREG(mode) else not_a_file(mode)
 
 
 def _secret(name: bytes) -> str | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rag_core import system
 from rag_core.errors import InvalidInput
 from rag_core.files.ignores import PROFILE_NAMES, is_profile
-from rag_core.files.paths import GONE, cannot_be_read, display, kind, real_path, system_reason
+from rag_core.files.paths import GONE, cannot_be_read, display, not_a_file, real_path, system_reason
 from rag_core.files.rules import ANOTHER_NAME, SECRETS, Rules, WalkFolder
 
 PROGRESS_STEP = 500
@@ -243,7 +243,7 @@ class _Walker:
         if reason is None and entry.is_symlink():
             self._links.append(path)
         elif reason is None or reason in SECRETS:
-            what = reason or kind(entry.stat(follow_symlinks=False).st_mode)
+            what = reason or not_a_file(entry.stat(follow_symlinks=False).st_mode)
             self._walk.skipped.append((path, what))
 
     def _follow_files(self) -> None:
@@ -255,7 +255,7 @@ class _Walker:
             elif target[0] in taken:
                 reason = ANOTHER_NAME
             elif not stat.S_ISREG(target[1].st_mode):
-                reason = kind(target[1].st_mode)
+                reason = not_a_file(target[1].st_mode)
             else:
                 taken.add(target[0])
                 self._take(link, target[1])

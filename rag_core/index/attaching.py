@@ -84,9 +84,13 @@ def make_attached(
     the number of passages read so far. Raises VectorError when the index cannot be read or is not one of
     ours, EmbedderError when its embedder is missing here or is another model.
     """
-    problem = f"Store {path.stem!r} cannot be attached"
     with (
-        new_store_file(path, problem, "then attach it again", make_room) as unfinished,
+        new_store_file(
+            path,
+            lambda why: f"Store {path.stem!r} cannot be attached: {why}.",
+            "Then attach it again.",
+            make_room,
+        ) as unfinished,
         closing(sqlite3.connect(unfinished.with_name("records.db"), isolation_level=None)) as records,
     ):
         maker, sample = _gather(records, index, address, progress)

@@ -32,25 +32,24 @@ def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] =
 def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> InvalidInput:
     """Return the error for patterns that match no file of a folder. It suggests patterns that would
     match."""
-    problem = f"No file below {str(root)!r} matches {' '.join(include)!r}"
+    problem = f"No file below {str(root)!r} matches {' '.join(include)!r}."
     if open_ended := next(filter(_is_open, include), None):
-        return InvalidInput(f"{problem}.", _not_closed(open_ended))
+        return InvalidInput(problem, _not_closed(open_ended))
     if exclude and preview(root, include, max_files=_A_LOOK).count:
-        return InvalidInput(
-            f"{problem} that {' '.join(exclude)!r} does not leave out.", "Leave out less, or take more."
-        )
+        left_out = f"{' '.join(exclude)!r} leaves out every file that {' '.join(include)!r} matches."
+        return InvalidInput(left_out, "Leave out less, or take more.")
     for meant in _perhaps_meant(root, include):
         if count := preview(root, meant, exclude, max_files=_A_LOOK).count:
             return InvalidInput(
-                f"{problem}.", f"Did you mean {' '.join(meant)!r}? That matches {plural(count, 'file')}."
+                problem, f"Did you mean {' '.join(meant)!r}? That matches {plural(count, 'file')}."
             )
     there = preview(root, EVERYTHING, max_files=_A_LOOK)
     if not there.count:
-        return InvalidInput(f"{problem}.", "The folder holds no files that Commonplace can read.")
+        return InvalidInput(problem, "The folder holds no files that Commonplace can read.")
     kinds = list(there.by_suffix)[:_KINDS_SHOWN]
     ends = ", ".join(suffix or "no suffix" for suffix in kinds)
     such = next((f"**/*{suffix}" for suffix in kinds if suffix), EVERYTHING[0])
-    return InvalidInput(f"{problem}.", f"Its files end in {ends}. Name what to take, like {such!r}.")
+    return InvalidInput(problem, f"Its files end in {ends}. Name what to take, like {such!r}.")
 
 
 def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:

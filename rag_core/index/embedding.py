@@ -22,7 +22,7 @@ from rag_core.store.file import TARGET, active_identity, target_identity
 from rag_core.store.probes import PROBES
 from rag_core.types import Vectors
 from rag_core.vectors import RemoteIndex, local
-from rag_core.wording import embedder, unreadable
+from rag_core.wording import embedder, plural, unreadable
 
 BATCH = 32
 MAX_ATTEMPTS = 3
@@ -121,8 +121,8 @@ class Embedding:
             waiting = embeddings.pending_count(db)
             embedded = embeddings.count_embedded(db, self._identity_id) if waiting else 0
         if count:
-            are = "text is" if count == 1 else "texts are"
-            self.log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
+            private = plural(count, "private text")
+            self.log.say(f"Not sent to {host_of(server)}: {private}. Words find them.")
         self.log.estimate.texts.left = waiting
         self.log.phase("embedding", embedded + waiting, embedded)
         self._part = max(_SEND_EVERY, waiting // _PARTS)

@@ -323,19 +323,18 @@ def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str,
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     if not (walk.files or walk.unreadable or walk.vanished):
         sentences.append(str(no_match(Path(source.root), source.include, source.exclude)))
-    unlisted = zip(walk.unreadable, repeat("is a folder that cannot be listed"))
+    unlisted = zip(walk.unreadable, repeat("The folder cannot be listed."))
     for path, why in (*walk.skipped, *unlisted):
         if only is None or path in only or any(_below(folder, [path]) for folder in only):
             left_out[why].append(display(path))
     for why, paths in left_out.items():
-        its = "was left out because it" if len(paths) == 1 else "were left out because each"
-        sentences.append(f"{some(paths, 'file')} {its} {why}.")
+        sentences.append(f"Left out: {some(paths, 'file')}. {why}")
     return tuple(sentences)
 
 
 def _left_in_cloud(files: Sequence[KnownFile]) -> tuple[str, ...]:
     """Return a sentence about files that were asked for and are only in a cloud."""
-    return (f"Left out {some([file.display for file in files], 'file')}. {IN_CLOUD}",) if files else ()
+    return (f"Left out: {some([file.display for file in files], 'file')}. {IN_CLOUD}",) if files else ()
 
 
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:

@@ -42,7 +42,7 @@ from rag_core.models import known_facts
 from rag_core.store import Store, about, migrations, switch
 from rag_core.store.connection import connect
 from rag_core.store.creation import new_store_file
-from rag_core.store.errors import is_damage, not_written
+from rag_core.store.errors import is_damage, not_written, system_says
 from rag_core.store.file import new_generation, now
 from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source
@@ -109,7 +109,7 @@ class Exported:
 
 
 class _Unfit(Exception):
-    """The reason why a file cannot be imported, worded as the end of a sentence."""
+    """The reason why a file cannot be imported, in a sentence."""
 
 
 def _pack(store: Path, part: Path, info: StoreInfo, report: TransferReport) -> None:
@@ -166,7 +166,7 @@ class _Bounded(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _BLOCK:
-            raise _Unfit(f"it holds more than {MANIFEST} and {STORE}")
+            raise _Unfit(f"It holds more than {MANIFEST} and {STORE}.")
         return super().read(size)
 
 
@@ -179,7 +179,7 @@ def opened(path: Path) -> Iterator[Packed]:
     try:
         raw = _Bounded(io.FileIO(path))
     except OSError as error:
-        raise _refused(path, f"it cannot be opened: {error.strerror}") from error
+        raise _refused(path, f"It cannot be opened: {error.strerror}.") from error
     with raw:
         with _refusing(path):
             archive = zipfile.ZipFile(raw)
@@ -191,9 +191,9 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
     """Return the store's name and schema version. Raises _Unfit, and StoreError if a newer version wrote
     the file."""
     if sorted(archive.namelist()) != [MANIFEST, STORE]:
-        raise _Unfit(f"it does not hold just {MANIFEST} and {STORE}")
+        raise _Unfit(f"It does not hold just {MANIFEST} and {STORE}.")
     if {entry.compress_type for entry in archive.infolist()} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        raise _Unfit("its compression is not supported")
+        raise _Unfit("Its compression is not supported.")
     try:
         with archive.open(MANIFEST) as member:
             about: dict[str, Any] = json.loads(member.read(_BLOCK))
@@ -209,7 +209,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
                 )
         return str(about["store"]["name"]), about["schema"]
     except (LookupError, TypeError, RecursionError, json.JSONDecodeError) as error:
-        raise _Unfit("its manifest lacks what an import needs") from error
+        raise _Unfit("Its manifest lacks what an import needs.") from error
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def _refusing(path: Path) -> Iterator[None]:
     except (*_DAMAGE, sqlite3.DatabaseError) as error:
         if _is_of_the_disk(error):
             raise
-        raise _refused(path, f"it is damaged or not an export ({error})") from error
+        raise _refused(path, f"It is damaged or not an export ({error}).") from error
 
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
@@ -231,9 +231,9 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
 
 
 def _refused(path: Path, why: str) -> StoreError:
-    """Return the error for a portable file that cannot be imported; ``why`` is the end of a sentence."""
+    """Return the error for a portable file that cannot be imported; ``why`` is a sentence."""
     return StoreError(
-        f"{path.name!r} cannot be imported: {why[:200].rstrip('.')}.",
+        f"{path.name!r} cannot be imported. {why[:200]}",
         "Nothing was imported. Export the store again, or take another copy of the file.",
     )
 
@@ -318,9 +318,8 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
         own = store.path.parent
         is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
         folder = own if is_own else target.parent
-        raise not_written(
-            f"Store {store.name!r} cannot be exported", folder, error, "no file was left"
-        ) from error
+        message = f"Store {store.name!r} cannot be exported: {system_says(error)}."
+        raise not_written(message, folder, "No file was left.") from error
 
 
 def import_store(
@@ -336,8 +335,9 @@ def import_store(
     store that this program can read, or cannot be written.
     """
     report = report or (lambda _: None)
-    problem = f"Store {path.stem!r} cannot be made"
-    with new_store_file(path, problem, "nothing was imported", make_room) as unpacked:
+    with new_store_file(
+        path, lambda why: f"Store {path.stem!r} cannot be made: {why}.", "Nothing was imported.", make_room
+    ) as unpacked:
         packed.unpack(unpacked, report)
         report(Transfer("checking", 0, 0))
         with _refusing(packed.path):
@@ -356,13 +356,13 @@ def _inspect(unpacked: Path, version: int) -> None:
         pragmas = ("application_id", "encoding", "user_version")
         values = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
         if values[:2] != [migrations.APPLICATION_ID, "UTF-8"]:
-            raise _Unfit("it does not hold a Commonplace store")
+            raise _Unfit("It does not hold a Commonplace store.")
         if values[2] != version:
-            raise _Unfit("its store has another schema than its manifest says")
+            raise _Unfit("Its store has another schema than its manifest says.")
         for difference in migrations.differences(db, version):
-            raise _Unfit(f"its schema is not that of a store ({difference.kind} {difference.name[:60]!r})")
+            raise _Unfit(f"Its schema is not that of a store ({difference.kind} {difference.name[:60]!r}).")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise _Unfit("its store is damaged")
+            raise _Unfit("Its store is damaged.")
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         for table in there.intersection(_SMALL):  # what is not text raises an error; `check` reads the others
             for _ in db.execute(f"SELECT * FROM {table}"):
@@ -381,7 +381,7 @@ def _adopt(unpacked: Path, report: TransferReport) -> tuple[str, ...]:
             health = check(store, report=lambda done, total: report(Transfer("checking", done, total)))
             for finding in health.findings:
                 if finding.severity == "fault":
-                    raise _Unfit(f"its store is damaged: {finding.sentence}")
+                    raise _Unfit(f"Its store is damaged. {finding.sentence}")
             with store.decide() as db:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'id'", (str(uuid.uuid4()),))
                 db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (new_generation(),))
@@ -398,16 +398,16 @@ def _require_usable(store: Store) -> tuple[str, ...]:
     try:
         known = known_facts(store.embedder)
     except InvalidInput as error:
-        raise _Unfit(f"its embedder is unknown here. {error}") from error
+        raise _Unfit(f"Its embedder is unknown here. {error}") from error
     sizes = [*store.spec.sizes.values(), (store.spec.max_tokens, 0)]
     if any(type(number) is not int for pair in sizes for number in pair) or not all(
         0 <= overlap < size <= _MOST_CHARACTERS for size, overlap in sizes
     ):
-        raise _Unfit("its passages have impossible sizes")
+        raise _Unfit("Its passages have impossible sizes.")
     if known and store.spec.max_tokens > known.max_tokens:
-        raise _Unfit("its passages are longer than its embedder reads")
+        raise _Unfit("Its passages are longer than its embedder reads.")
     if store.metric not in METRICS:
-        raise _Unfit(f"its metric {store.metric[:20]!r} is unknown")
+        raise _Unfit(f"Its metric {store.metric[:20]!r} is unknown.")
     return () if known else (f"Its embedder {store.embedder[:80]!r} has to be set up on this computer.",)
 
 

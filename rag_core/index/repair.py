@@ -27,7 +27,7 @@ from rag_core.reports import Repair
 from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, signs, sources
 from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
-from rag_core.store.errors import blames_file, not_written
+from rag_core.store.errors import blames_file, not_written, system_says
 from rag_core.store.file import in_use, new_file, new_generation, remove_log, take_place
 from rag_core.store.health import check, is_whole_vector
 from rag_core.store.problems import problems_of_job
@@ -83,8 +83,8 @@ def repair(
                 raise in_use(
                     path, "Stop it and try again, or repair the store on the app's own Stores page."
                 ) from error
-            problem = f"Store {path.stem!r} cannot be repaired"
-            raise not_written(problem, path.parent, error, "the store is as it was") from error
+            message = f"Store {path.stem!r} cannot be repaired: {system_says(error)}."
+            raise not_written(message, path.parent, "The store is as it was.") from error
     return Repair(path.stem, done, to_embed, (time.perf_counter() - started) * 1000)
 
 

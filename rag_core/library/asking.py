@@ -371,7 +371,7 @@ class Asking(Service):
     def _llm(self) -> str:
         """Return the name of the answering model. Raises LLMError if none is set."""
         if self._settings.llm is None:
-            raise LLMError("No model is set up to answer questions.", f"{GET_A_MODEL} in config.yaml.")
+            raise LLMError("No model is set up to answer questions.", GET_A_MODEL)
         return self._settings.llm
 
 

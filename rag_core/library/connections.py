@@ -91,7 +91,7 @@ def check_chat(
         return replace(result, models=models)
     file = config_file or "config.yaml"
     sentence = "No model is chosen to answer questions. None was found at Ollama or another server."
-    step = f"{GET_A_MODEL} in {file}, or set COMMONPLACE_LLM."
+    step = f"{GET_A_MODEL} That file is {file}; the variable COMMONPLACE_LLM does the same."
     if models:
         sentence = f"No model is chosen to answer questions. These could: {some(models, 'model')}."
         step = f"Write `llm: {models[0]}` into {file}, or set COMMONPLACE_LLM."

@@ -146,9 +146,9 @@ def _follow(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missi
     yield from _reading(store, row)
     yield from _vectors(db, store, row, missing)
     if row["private"]:
-        why = ["as the note says"] if row["private"] & privacy.BY_NOTE else []
-        why += [f"by the rule {rule!r}" for rule in privacy.which(db, source.label, row["path"])]
-        yield DiagnosisStep("note", say("private", why=" and ".join(why))), None
+        why = ["The note says so."] if row["private"] & privacy.BY_NOTE else []
+        why += [f"The rule {rule!r} says so." for rule in privacy.which(db, source.label, row["path"])]
+        yield DiagnosisStep("note", say("private", why=" ".join(why))), None
 
 
 def _reading(store: str, row: sqlite3.Row) -> _Followed:

@@ -212,7 +212,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
         return None
     if reason.kind == "unreadable":
         meanwhile = FORGOTTEN if _is_gone(whole) else "still_found"
-        return Obstacle(say("unreadable", reason=reason.text), say("check_file"), meanwhile)
+        return Obstacle(reason.text, say("check_file"), meanwhile)
     advice = not_a_document(display(raw)) or say("move_file")
     if advice.code == "move_file" and reason.kind == "not included":
         named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))

@@ -27,7 +27,7 @@ class Recent:
             busy_timeout_s,
             tables=_SQL,
             called="What was searched last",
-            without="nothing is remembered",
+            without="Without it nothing is remembered.",
         )
 
     def searches(self) -> list[str]:

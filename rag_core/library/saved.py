@@ -50,7 +50,7 @@ class Saved(Service):
             self._settings.busy_timeout_s,
             tables=_TABLE,
             called="Saved searches",
-            without="there are none",
+            without="Without it there are none.",
         )
 
     def save(

@@ -426,14 +426,13 @@ def _with_notice(answer: Answer, code: str, **data: int) -> Answer:
 
 
 def _check_range(options: SearchOptions) -> None:
-    together = f"at most {MAX_DEPTH:,} for both together; a narrower query finds the rest"
     top_k, min_score, offset = options.top_k, options.min_score, options.offset
     max_tokens = options.max_tokens
-    for name, value, fits, allowed in (
-        ("top_k", top_k, 1 <= top_k <= MAX_TOP_K, f"a number from 1 to {MAX_TOP_K}"),
-        ("offset", offset, 0 <= offset <= MAX_DEPTH - top_k, f"0 or more, and with top_k {together}"),
-        ("min_score", min_score, min_score is None or 0 <= min_score <= 1, "a number from 0 to 1"),
-        ("max_tokens", max_tokens, max_tokens is None or max_tokens > 0, "a number above 0"),
+    for name, value, fits, advice in (
+        ("top_k", top_k, 1 <= top_k <= MAX_TOP_K, f"Use a number from 1 to {MAX_TOP_K}."),
+        ("offset", offset, 0 <= offset <= MAX_DEPTH - top_k, f"Use 0 to {MAX_DEPTH:,} minus top_k."),
+        ("min_score", min_score, min_score is None or 0 <= min_score <= 1, "Use a number from 0 to 1."),
+        ("max_tokens", max_tokens, max_tokens is None or max_tokens > 0, "Use a number above 0."),
     ):
         if not fits:
-            raise InvalidInput(f"{name} is {value}.", f"Use {allowed}.")
+            raise InvalidInput(f"{name} is {value}.", advice)

@@ -248,7 +248,7 @@ def _readable_below(path: str, roots: Sequence[Path], store: str) -> Path:
             f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
         )
     if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
-        reason = f"{path!r} is not read: it {refusal.text}."
+        reason = f"{path!r} is not read. {refusal.text}"
         raise InvalidInput(reason, "Choose a folder that holds documents.")
     return real
 

@@ -242,10 +242,10 @@ def _store(name: str, look: Callable[[], StoreInfo]) -> list[DiagnosisStep]:
     if info.pending:
         notes.append(f"{plural(info.pending, 'text')} still to be embedded. Index it again.")
     notes += [
-        f"the folder {source.root!r} is not there. Mount its disk or remove it."
+        f"The folder {source.root!r} is not there. Mount its disk or remove it."
         for source in info.sources
         if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
     ]
     notes_of_store = [DiagnosisStep("note", f"Store {name!r}: {note}") for note in notes]
-    check = f"`commonplace verify --store {name}` checks its file for damage"
-    return [DiagnosisStep("ok", f"Store {name!r} opens: {counts}; {check}."), *notes_of_store]
+    opens = f"Store {name!r} opens: {counts}. `commonplace verify --store {name}` checks its file for damage."
+    return [DiagnosisStep("ok", opens), *notes_of_store]

@@ -52,8 +52,8 @@ class Unanswered(Exception):
 
 
 def written(setting: str, example: str, config_file: Path | None) -> str:
-    """Return how to write a setting into the configuration, as the end of a sentence, with a line to copy."""
-    return f"write `{setting}: {example}` into {config_file or 'config.yaml'}"
+    """Return how to write a setting into the configuration, with a line to copy."""
+    return f"Write `{setting}: {example}` into {config_file or 'config.yaml'}."
 
 
 def printable(name: str) -> bool:

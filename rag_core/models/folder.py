@@ -105,8 +105,11 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
     folder = Path(name.model).expanduser()
     there = folder.is_absolute() and folder.is_dir()
     if not there and (options.offline or folder.is_absolute()):
-        step = f"Write the whole path, like {name.provider}:/home/me/models/NAME; nothing is fetched while"
-        raise ModelMissing(f"There is no folder {name.model!r} with a model.", f"{step} `offline` is true.")
+        raise ModelMissing(
+            f"There is no folder {name.model!r} with a model.",
+            f"Write the whole path, like {name.provider}:/home/me/models/NAME. Nothing is fetched while"
+            " `offline` is true.",
+        )
     try:
         imported = importlib.import_module(kind.module)
     except ImportError:
@@ -140,10 +143,10 @@ def check_local(need: Need) -> Found:
     if not number:
         sentence = f"The package {kind.package!r} is not installed."
         return Found("not set up", sentence, f"Run {install_line(provider)}.")
-    here = f"The package {kind.package!r} {number} is installed"
+    here = f"The package {kind.package!r} {number} is installed."
     for name in need.models:
         if need.options.offline and not Path(name).expanduser().is_dir():
-            sentence = f"{here}. A store needs a model that is not there: {name!r}."
+            sentence = f"{here} A store needs a model that is not there: {name!r}."
             return Found("not set up", sentence, "Put the folder back, or mount its disk.")
-    sentence = f"{here}; it takes models from folders of this computer."
+    sentence = f"{here} It takes models from folders of this computer."
     return Found("ready", sentence, f"Name the folder in the embedder: `{provider}:FOLDER`.")

@@ -29,8 +29,8 @@ _WITHIN_S = 4.0
 def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
     """Live check: whether the reranker scores some passages, and is fast enough after it was opened."""
     if not options.name:
-        step = written("reranker", "onnx:ORG/NAME", config_file).replace("write", "Write", 1)
-        return Found("not set up", "No reranker is chosen, so the hits keep their order.", f"{step}.")
+        step = written("reranker", "onnx:ORG/NAME", config_file)
+        return Found("not set up", "No reranker is chosen, so the hits keep their order.", step)
     try:
         opened = open_reranker(options)
         began = time.monotonic()
@@ -42,12 +42,15 @@ def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
         missing = isinstance(error, ModelMissing) or not options.server
         return Found("not set up" if missing else "unreachable", error.message, error.next_step)
     needs_s = (time.monotonic() - began) * _IN_A_SEARCH / len(_PASSAGES)
-    sentence = f"{options.name!r} takes about {needs_s * 1000:.0f} ms for the {_IN_A_SEARCH} hits of a search"
+    sentence = (
+        f"{options.name!r} takes about {needs_s * 1000:.0f} ms for the {_IN_A_SEARCH} hits of a search."
+        f" It may take {options.budget_s * 1000:.0f} ms."
+    )
     step = ""
     if needs_s > options.budget_s:
         enough = math.ceil(needs_s * 2) * 1000
         step = f"Set `rerank_budget_ms` to {enough}, or choose a smaller one; else hits keep their order."
-    return Found("ready", f"{sentence}, and may take {options.budget_s * 1000:.0f}.", step)
+    return Found("ready", sentence, step)
 
 
 def check_ocr(setting: str, options: OcrOptions) -> Found:

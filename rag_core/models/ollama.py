@@ -297,8 +297,12 @@ def check_ollama(need: Need) -> Found:
         if is_wanted or error.found.state != "unreachable":
             raise
         elsewhere = written("ollama_url", "http://HOST:11434", settings.config_file)
-        step = "Get it from https://ollama.com/download and start it; if it is on another computer,"
-        return Found("not set up", error.found.sentence, f"{step} {elsewhere}.")
+        step = "Get it from https://ollama.com/download and start it."
+        return Found(
+            "not set up",
+            error.found.sentence,
+            f"{step} If it is on another computer, set its address. {elsewhere}",
+        )
     number = answer.get("version") if isinstance(answer, dict) else None
     if status != 200 or not isinstance(number, str):
         return Found("unreachable", f"What answers at {url} is not Ollama.", server.start)

@@ -200,18 +200,18 @@ def check_openai(need: Need) -> Found:
     settings, url, key = need.settings, need.options.openai_url, need.options.openai_key
     if not url:
         step = written("embedding_base_url", "http://127.0.0.1:1234/v1", settings.config_file)
-        return Found("not set up", "No address is set.", f"{step[:1].upper()}{step[1:]}.")
+        return Found("not set up", "No address is set.", step)
     setting = "embedding_base_url" if settings.embedding_base_url else "chat_base_url"
     server = server_at(url, setting)
     models = list_model_names(server, key)
-    here = f"{server.called} (`{setting}`) answers {'with' if key else 'without'} a key"
+    here = f"{server.called} (`{setting}`) answers without a key."
+    if key:
+        here = f"{server.called} (`{setting}`) answers with a key."
     if models is None:
-        return Found("ready", f"{here}, and does not list its models.")
+        return Found("ready", f"{here} It does not list its models.")
     if not models:
-        return Found(
-            "not set up", f"{here}, and has no model.", "On this server, load a model that can embed."
-        )
+        return Found("not set up", f"{here} It has no model.", "On this server, load a model that can embed.")
     missing = [name for name in dict.fromkeys(need.models) if name not in models]
     lacks = f" It does not list {', '.join(map(repr, missing))}, which a store asks for." if missing else ""
     names = tuple(f"openai:{name}" for name in models)
-    return Found("ready", f"{here}; it lists {some(models, 'model')}.{lacks}", embedders=names)
+    return Found("ready", f"{here} It lists {some(models, 'model')}.{lacks}", embedders=names)

@@ -42,7 +42,7 @@ class AccessList:
             busy_timeout_s,
             tables=_TABLES,
             called="The access list",
-            without="only the owner at this computer has access",
+            without="Without it only the owner at this computer has access.",
         )
         self.rows = self._state.rows
 

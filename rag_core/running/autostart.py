@@ -86,7 +86,7 @@ def service_here(data_dir: Path) -> Service:
     if not shutil.which(service.program):
         raise RagError(
             f"There is no {service.program} on this computer, so nothing can start the app.",
-            "Start it at boot with what your system has: commonplace serve",
+            "Have your system run `commonplace serve` at boot.",
         )
     return service
 

@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rag_core.errors import InvalidInput, StoreError
-from rag_core.store.errors import blames_file, not_written
+from rag_core.store.errors import blames_file, not_written, system_says
 from rag_core.store.file import put_in_place
 from rag_core.store.staging import staging_folder
 from rag_core.system import sync
 
 
 @contextmanager
-def new_store_file(path: Path, problem: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
+def new_store_file(
+    path: Path, message: Callable[[str], str], kept: str, make_room: Callable[[], None]
+) -> Iterator[Path]:
     """Give the block an unfinished file, which becomes the store ``path`` at the end. An error leaves
     nothing.
 
@@ -23,7 +25,7 @@ def new_store_file(path: Path, problem: str, advice: str, make_room: Callable[[]
 
     Raises:
         InvalidInput: ``path`` exists.
-        StoreError: the disk fails. It says ``problem``, a sentence without the cause, and ``advice``.
+        StoreError: the disk fails. It says what ``message`` makes of the reason, and ``kept``.
 
     """
     try:
@@ -39,5 +41,5 @@ def new_store_file(path: Path, problem: str, advice: str, make_room: Callable[[]
     except (OSError, sqlite3.Error, StoreError) as error:
         cause = error.__cause__ if isinstance(error, StoreError) else error
         if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
-            raise not_written(problem, path.parent, cause, advice) from error
+            raise not_written(message(system_says(cause)), path.parent, kept) from error
         raise

@@ -472,9 +472,10 @@ def _forget_pictures_of(db: sqlite3.Connection, notes: list[int]) -> list[int]:
     return notes
 
 
-_BACK = "taken out by hand. They are back when the file changes or is read again."
-TAKEN_OUT = f"Passages of it were {_BACK}"
-ALL_TAKEN_OUT = f"All its passages were {_BACK}"
+TAKEN_OUT = "Passages of it were taken out by hand. They are back when the file changes or is read again."
+ALL_TAKEN_OUT = (
+    "All its passages were taken out by hand. They are back when the file changes or is read again."
+)
 
 
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:

@@ -66,31 +66,33 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
     """Raise StoreError if ``error`` means that the store cannot be read. Return if the program is at
     fault."""
-    problem = f"Store {path.stem!r} cannot be read"
     if what := damage(db, error):
-        raise StoreDamaged(f"{problem}: {what}.", MEND) from (None if what == _UNREADABLE else error)
+        message = f"Store {path.stem!r} cannot be read: {what}."
+        raise StoreDamaged(message, MEND) from (None if what == _UNREADABLE else error)
     if is_outside(error):
         advice = f"Check the disk, and who may read in {str(path.parent)!r}; then try again."
-        raise StoreError(f"{problem}: {error}.", advice) from error
+        raise StoreError(f"Store {path.stem!r} cannot be read: {error}.", advice) from error
 
 
 def cannot_write(path: Path, error: BaseException) -> StoreError:
     """Return the error for a store that cannot be written because of ``error``."""
-    problem = not_written(f"Store {path.stem!r} cannot be written", path.parent, error).message
+    message = f"Store {path.stem!r} cannot be written: {system_says(error)}."
     if blames_file(error):
-        return StoreDamaged(problem, MEND)
+        return StoreDamaged(message, MEND)
     advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    return StoreError(problem, advice)
+    return StoreError(message, advice)
 
 
-def not_written(problem: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:
-    """Return the error for what the disk, or the rights on ``folder``, do not allow. ``problem`` is its
-    sentence without the cause and the full stop; ``kept`` is a sentence about what was saved."""
-    why = (error.strerror if isinstance(error, OSError) else None) or error
-    return StoreError(
-        f"{problem}: {why}.",
-        f"Check that {str(folder)!r} can be written and its disk is not full{'; ' if kept else ''}{kept}.",
-    )
+def system_says(error: BaseException) -> str:
+    """Return the reason that the system or SQLite gives for an error."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def not_written(message: str, folder: Path, kept: str = "") -> StoreError:
+    """Return the error for what the disk, or the rights on ``folder``, do not allow. ``message`` and
+    ``kept``, what was saved, are sentences."""
+    advice = f"Check that {str(folder)!r} can be written and that its disk is not full."
+    return StoreError(message, f"{advice} {kept}".rstrip())
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:

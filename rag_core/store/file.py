@@ -20,11 +20,18 @@ from rag_core import system
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.store import connection, decisions, lock, migrations, signs
 from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, connect
-from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, not_written, sqlite_name
+from rag_core.store.errors import (
+    MEND,
+    blames_file,
+    cannot_write,
+    is_damage,
+    not_written,
+    sqlite_name,
+    system_says,
+)
 from rag_core.store.staging import staging_folder
 from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
 
-_NOT_MIGRATED = "Store {name!r} cannot be brought up to date"
 _PAGE_SIZE = 8192
 _RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
@@ -204,7 +211,8 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             if path.exists():
                 raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
-            raise not_written(f"Store {path.stem!r} cannot be created", path.parent, error) from error
+            message = f"Store {path.stem!r} cannot be created: {system_says(error)}."
+            raise not_written(message, path.parent) from error
         return cls(path)
 
     def _migrate(self, busy_timeout_s: float) -> None:
@@ -222,12 +230,11 @@ class Store:
                 _keep_decisions(self.path, db)
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
+            message = f"Store {self.name!r} cannot be brought up to date: {error}."
             if still and not is_damage(error):
-                advice = "Copy the file to a folder that can be written."
-                raise StoreError(f"{_NOT_MIGRATED.format(name=self.name)}: {error}.", advice) from error
+                raise StoreError(message, "Copy the file to a folder that can be written.") from error
             if isinstance(error, sqlite3.Error) and not blames_file(error):
-                problem = _NOT_MIGRATED.format(name=self.name)
-                raise not_written(problem, self.path.parent, error, "nothing was lost") from error
+                raise not_written(message, self.path.parent, "Nothing was lost.") from error
             raise StoreDamaged(f"Store {self.name!r} is damaged: {error}.", MEND) from error
         finally:
             db.close()
@@ -327,7 +334,8 @@ def remove(path: Path, close: Callable[[], None]) -> None:
             _remove_beside(path)
         except PermissionError as error:
             if system.rules.moves_open_files:
-                raise not_written(f"Store {path.stem!r} cannot be deleted", path.parent, error) from error
+                message = f"Store {path.stem!r} cannot be deleted: {system_says(error)}."
+                raise not_written(message, path.parent) from error
             raise in_use(
                 path, "Stop it and try again, or delete the store on the app's own Stores page."
             ) from error
@@ -363,7 +371,8 @@ def rename(
                 raise in_use(
                     path, "Stop it and try again, or rename the store on the app's own Stores page."
                 ) from error
-            raise not_written(f"Store {path.stem!r} cannot be renamed", path.parent, error) from error
+            message = f"Store {path.stem!r} cannot be renamed: {system_says(error)}."
+            raise not_written(message, path.parent) from error
 
 
 def _rename_all(path: Path, target: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 from filelock import FileLock, SoftFileLock, Timeout
 
 from rag_core.errors import InUpkeep, StoreBusy, StoreError
-from rag_core.store.errors import not_written
+from rag_core.store.errors import not_written, system_says
 
 if sys.platform != "win32":
     import fcntl
@@ -52,7 +52,8 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
     except Timeout:
         raise _refusal(store, work) from None
     except OSError as error:
-        raise not_written(f"Store {store.stem!r} cannot be locked", store.parent, error) from error
+        message = f"Store {store.stem!r} cannot be locked: {system_says(error)}."
+        raise not_written(message, store.parent) from error
     try:
         if not isinstance(lock, SoftFileLock):  # it writes its own words into the file
             try:

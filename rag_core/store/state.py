@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.errors import StoreError
+from rag_core.store.errors import system_says
 
 
 class State:
     """The file ``state.db``, for one kind of content, whose tables the SQL ``tables`` creates.
 
-    Error messages name the content as ``called``, and say what happens ``without`` it.
+    Error messages name the content as ``called``; the sentence ``without`` says what happens without it.
     """
 
     def __init__(
@@ -51,9 +52,9 @@ class State:
                 with db:
                     yield db
         except (sqlite3.Error, OSError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
+            why = system_says(error)
             raise StoreError(
                 f"{self._called} cannot be read or written: {why}.",
                 "Check that state.db in the data folder is sound and can be written, and that its disk is not"
-                f" full; without it {self._without}.",
+                f" full. {self._without}",
             ) from None

@@ -149,7 +149,7 @@ class Chroma(Remote[ChromaService]):
     max_dimension = 65_536
     max_batch = 2000
     max_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
-    other_place = "give the store another name"
+    other_place = "To make an index of its own, give the store another name."
 
     @staticmethod
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:

@@ -145,7 +145,7 @@ class Qdrant(Remote[QdrantService]):
     max_dimension = 65_536
     max_batch = 500
     max_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
-    other_place = "set another `qdrant_collection`"
+    other_place = "To make an index of its own, set another `qdrant_collection`."
 
     @staticmethod
     def address_of(store: str, variant: str, options: QdrantOptions) -> str:

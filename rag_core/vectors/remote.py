@@ -44,7 +44,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     max_dimension: ClassVar[int]
     max_batch: ClassVar[int]  #: The most records of a request.
     max_bytes: ClassVar[int]  #: The most bytes of the records of a request.
-    other_place: ClassVar[str]  #: What to do if the index there is another's.
+    other_place: ClassVar[str]  #: A sentence: how to make an index elsewhere.
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
@@ -151,7 +151,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             raise VectorError(
                 f"The index {self.address!r} is there already and has dimension {has[0]} and distance"
                 f" {has[1]!r} instead of {needs[0]} and {needs[1]!r}.",
-                f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
+                f"It cannot be changed, but deleted if nobody needs it. {self.other_place}",
             )
         theirs = self._adopt(found, owner)
         if theirs == owner:
@@ -160,7 +160,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             whose = "another installation of Commonplace" if theirs else "somebody else"
             raise VectorError(
                 f"The index {self.address!r} belongs to {whose}.",
-                f"Attach it to read it, take it over to write to it, or {self.other_place}.",
+                f"Attach it to read it, or take it over to write to it. {self.other_place}",
             )
         self._give_to(found, owner)
 

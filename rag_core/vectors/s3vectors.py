@@ -68,7 +68,7 @@ class S3Options(Options):
 class S3Service(VectorService[S3Options]):
     """Amazon S3 Vectors. All operations used here can safely be repeated."""
 
-    remedy = "Check the network"
+    remedy = "Check the network."
 
     @property
     def endpoint(self) -> str:
@@ -146,7 +146,7 @@ class S3Vectors(Remote[S3Service]):
     max_dimension = 4096
     max_batch = 500
     max_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
-    other_place = "choose another bucket prefix"
+    other_place = "To make an index of its own, choose another bucket prefix."
 
     @staticmethod
     def address_of(store: str, variant: str, options: S3Options) -> str:
@@ -189,7 +189,7 @@ class S3Vectors(Remote[S3Service]):
             message = (
                 f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}."
             )
-            raise VectorError(message, f"It cannot be changed: {self.other_place}.")
+            raise VectorError(message, f"It cannot be changed. {self.other_place}")
         return found["dimension"], found["distanceMetric"]
 
     def _owner_of(self, found: Mapping[str, Any]) -> str:

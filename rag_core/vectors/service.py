@@ -95,7 +95,7 @@ _Options = TypeVar("_Options", bound=Options)
 class VectorService(ABC, Generic[_Options]):
     """A client of a vector service. Thread-safe; it connects at the first request."""
 
-    remedy = "Check that it runs and can be reached"
+    remedy = "Check that it runs and can be reached."
 
     def __init__(self, options: _Options) -> None:
         self.options = options
@@ -146,7 +146,7 @@ class VectorService(ABC, Generic[_Options]):
             if attempt < limit:
                 longest = self.options.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1)
                 time.sleep(min(max(wait_s, longest), _LONGEST_WAIT))
-        advice = f"{self.remedy}; what was to be sent waits and is sent with the next run."
+        advice = f"{self.remedy} What was to be sent waits and is sent with the next run."
         raise VectorsUnreachable(f"{self.called} cannot be used: {reason}.", advice)
 
     def _once(self, client: Any, act: Callable[[Any], _T]) -> _T:

@@ -113,7 +113,7 @@ def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed:
     run("store", "create", "empty", "--embedder", "hashing")
     several = run(command, "todo.txt")
     assert several.status == 2
-    assert several.err == "Error: Which store is meant?\nAdd --store with one of these: garden, shed.\n"
+    assert several.err == "Error: Which store is meant?\nName it with --store. There are: garden, shed.\n"
     none = run(command, "nothing.md")
     assert none.status == 1
     assert none.err.startswith("Error: No store has a file 'nothing.md'.\n")

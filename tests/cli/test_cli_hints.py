@@ -42,7 +42,7 @@ def test_of_several_stores_the_error_names_all(run: Run, garden: Path, command: 
     result = run(*command)
     assert result.status == 2
     assert result.err.startswith("Error: Which store is meant?\n")
-    assert "one of these: garden, zoo." in result.err
+    assert "There are: garden, zoo." in result.err
     assert len(run("store", "list", "--json").json["stores"]) == 2
 
 

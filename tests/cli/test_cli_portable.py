@@ -63,7 +63,7 @@ def test_an_existing_file_is_kept_unless_forced_and_no_store_is_made_of_it(run: 
     assert (result.status, "--force" in result.err) == (2, True)
     result = run("store", "import", "zoo.commonplace", "--json")
     assert result.status == 1
-    assert result.json["error"]["message"].startswith("'zoo.commonplace' cannot be imported")
+    assert result.json["error"]["message"].startswith("'zoo.commonplace' cannot be imported. ")
     assert (here / "zoo.commonplace").read_text("utf-8") == "mine"
     assert run("store", "export", "zoo", "--force").status == 0
 

@@ -106,7 +106,7 @@ def test_a_folder_that_may_not_be_listed_keeps_its_documents(
 
     folder.chmod(0o700)
     assert (job.failed, job.counts.get("deleted", 0)) == (0, 0)
-    assert "sub was left out because it is a folder that cannot be listed" in job.message
+    assert "Left out: sub. The folder cannot be listed." in job.message
     assert sorted(found(library, "zebra")) == paths(library) == [*beside, "sub/a.md"]
 
 

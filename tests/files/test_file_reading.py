@@ -91,7 +91,7 @@ def test_a_folder_swapped_for_a_link_after_the_check_is_not_followed(
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("path", "kind"), [(b"pipe", "is a named pipe"), (b"dir", "is a folder")])
+@pytest.mark.parametrize(("path", "kind"), [(b"pipe", "It is a named pipe."), (b"dir", "It is a folder.")])
 def test_only_regular_files_are_read(tmp_path: Path, path: bytes, kind: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "dir").mkdir()

@@ -14,7 +14,16 @@ import pytest
 
 from rag_core.errors import InvalidInput, NotText
 from rag_core.files import preview, read_bytes, scan, split_glob, why_skipped
-from rag_core.files.rules import KEY_OR_KEYNOTE
+from rag_core.files.rules import (
+    ANOTHER_NAME,
+    EXCLUDED,
+    KEY_LIKE,
+    KEY_OR_KEYNOTE,
+    LEAVES,
+    LEFTOVER,
+    NEVER_READ,
+    NOT_MATCHED,
+)
 from tests.support.trees import found, plant, skipped
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
@@ -112,8 +121,8 @@ def test_a_link_to_its_own_ancestor_ends_and_reads_nothing_twice(tmp_path: Path)
     (tmp_path / "a/b/up2").symlink_to(tmp_path / "a")
     (tmp_path / "self").symlink_to("self")
     assert found(tmp_path) == ["a/b/note.md"]
-    assert skipped(tmp_path)["a/b/up"] == "is a second name of a file that is read already"
-    assert skipped(tmp_path)["self"].startswith("cannot be read")
+    assert skipped(tmp_path)["a/b/up"] == ANOTHER_NAME
+    assert skipped(tmp_path)["self"].startswith("It cannot be read: ")
 
 
 @pytest.mark.posix
@@ -122,8 +131,8 @@ def test_a_link_that_leaves_the_root_is_not_followed(tmp_path: Path, target: str
     plant(tmp_path, "secret/plain.md", "root/a.md")
     (tmp_path / "root/out").symlink_to(tmp_path / target)
     assert found(tmp_path / "root") == ["a.md"]
-    assert skipped(tmp_path / "root") == {"out": "is a symbolic link that leaves the folder"}
-    assert why_skipped(tmp_path / "root", b"out", []) == ("rule", "is a symbolic link that leaves the folder")
+    assert skipped(tmp_path / "root") == {"out": LEAVES}
+    assert why_skipped(tmp_path / "root", b"out", []) == ("rule", LEAVES)
 
 
 @pytest.mark.posix
@@ -131,7 +140,7 @@ def test_a_linked_file_is_found_under_its_targets_own_path(tmp_path: Path) -> No
     plant(tmp_path, "z/real.md")
     (tmp_path / "a.md").symlink_to(tmp_path / "z/real.md")
     assert found(tmp_path) == ["z/real.md"]
-    assert skipped(tmp_path) == {"a.md": "is a second name of a file that is read already"}
+    assert skipped(tmp_path) == {"a.md": ANOTHER_NAME}
 
 
 @pytest.mark.posix
@@ -141,7 +150,9 @@ def test_a_link_is_no_way_around_what_is_left_out(tmp_path: Path, target: str) -
     plant(tmp_path, ".gitignore", text=b"*.log\n")
     (tmp_path / "note.md").symlink_to(target)
     assert found(tmp_path) == []
-    assert skipped(tmp_path)["note.md"].startswith(f"is a symbolic link to {target!r}, which ")
+    assert skipped(tmp_path)["note.md"].startswith(
+        f"It is a symbolic link to {target!r}, which is left out. "
+    )
 
 
 @pytest.mark.posix
@@ -152,9 +163,9 @@ def test_pipes_and_sockets_are_reported_not_opened(tmp_path: Path, monkeypatch: 
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
         assert skipped(tmp_path) == {
-            "pipe": "is a named pipe",
-            "pipe.md": "is a symbolic link to 'pipe', which is a named pipe",
-            "socket": "is a socket",
+            "pipe": "It is a named pipe.",
+            "pipe.md": "It is a symbolic link to 'pipe', which is left out. It is a named pipe.",
+            "socket": "It is a socket.",
         }
 
 
@@ -218,10 +229,10 @@ def test_a_folder_that_may_not_be_listed_is_reported_and_the_rest_is_read(open_t
     seen = json.loads(run.stdout)
     assert seen["files"] == ["a.md", "mine.md"]
     assert seen["unreadable"] == ["locked", "no-entry"]
-    assert ["locked", "cannot be read: permission denied"] in seen["skipped"]
+    assert ["locked", "It cannot be read: permission denied."] in seen["skipped"]
     assert seen["root"].startswith("InvalidInput: The folder ")
     assert seen["read"] == "ExtractError: The file 'mine.md' cannot be read: permission denied."
-    assert seen["why"] == "cannot be read: permission denied"
+    assert seen["why"] == "It cannot be read: permission denied."
     assert seen["folders"] == []
 
 
@@ -269,7 +280,7 @@ KEYS = (
 def test_key_like_files_are_left_out_whatever_the_patterns_say(tmp_path: Path, name: str) -> None:
     plant(tmp_path, f"a/{name}", "a/notes-on-keys.md")
     assert found(tmp_path, "**/*", f"a/{name}", "a/.*") == ["a/notes-on-keys.md"]
-    why = KEY_OR_KEYNOTE if name == "a.KEY" else "looks like a key or secret"
+    why = KEY_OR_KEYNOTE if name == "a.KEY" else KEY_LIKE
     assert skipped(tmp_path, "**/*", f"a/{name}") == {f"a/{name}": why}
     assert why_skipped(tmp_path, f"a/{name}".encode(), []) == ("rule", why)
 
@@ -293,13 +304,13 @@ def test_why_skipped_names_the_rule(tmp_path: Path) -> None:
         return refusal and refusal.text
 
     assert why(b"a.md") is None
-    assert why(b"a.log") == f"is ignored by the line '*.log' of {str(tmp_path / '.gitignore')!r}"
-    assert why(b"sub/n.tmp") == f"is ignored by the line '/n.*' of {str(tmp_path / 'sub/.gitignore')!r}"
-    assert why(b"b.txt") == "matches no include pattern"
+    assert why(b"a.log") == f"The line '*.log' of {str(tmp_path / '.gitignore')!r} ignores it."
+    assert why(b"sub/n.tmp") == f"The line '/n.*' of {str(tmp_path / 'sub/.gitignore')!r} ignores it."
+    assert why(b"b.txt") == NOT_MATCHED
     assert "hidden" in str(why(b".x.md"))
-    assert str(why(b"node_modules/y.md")).startswith("is inside 'node_modules', which is of a kind of folder")
-    assert why(b"drafts/sub/z.md") == "is inside 'drafts', which matches an exclude pattern: 'drafts'"
-    assert why(b"gone.md") == "cannot be read: no such file or directory"
+    assert why(b"node_modules/y.md") == f"It is in 'node_modules', which is left out. {NEVER_READ}"
+    assert why(b"drafts/sub/z.md") == f"It is in 'drafts', which is left out. {EXCLUDED[:-1]}: 'drafts'."
+    assert why(b"gone.md") == "It cannot be read: no such file or directory."
     assert why(b"sub/") is None
 
 
@@ -358,4 +369,4 @@ def test_what_programs_leave_behind_is_no_file_of_the_owner(tmp_path: Path, name
     assert [file.path for file in scan(tmp_path, patterns).files] == [b"note.md"]
     refusal = why_skipped(tmp_path, name.encode(), patterns)
     assert refusal is not None
-    assert "left behind by a program" in refusal.text
+    assert refusal.text == LEFTOVER

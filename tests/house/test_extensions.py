@@ -354,7 +354,7 @@ def test_private_notes_stay_here_when_a_package_says_that_its_texts_leave(
     library.create_store(OWNER, "s", "odd:m")
     job = index(library, "s", notes)
     assert job.texts_embedded == 1
-    assert "1 private text is not sent to example.org" in job.message
+    assert "Not sent to example.org: 1 private text." in job.message
     assert any(each.goes == "goes to example.org" for each in library.models.connections(OWNER))
 
 

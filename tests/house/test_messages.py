@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
+from rag_core import errors
 from rag_core.errors import NotFound
 from rag_core.messages import TEXTS, say
 from rag_core.types import Notice
@@ -66,3 +68,32 @@ def test_an_error_is_a_message_that_pages_say_their_own_way() -> None:
     notice = Notice.of(error.as_message(), "s")
     assert notice.message == str(error)
     assert pages.sentence(notice) == "There is no store yet. Make one on the Index page."
+
+
+ERRORS = {
+    name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)
+}
+
+
+def raised() -> Iterator[tuple[str, str]]:
+    """(place, text) of every literal that becomes an error's sentence; its gaps are ``{}``."""
+    for path in sorted([*(ROOT / "rag_core").rglob("*.py"), *(ROOT / "ui").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS:
+                for sentence in node.args[:2]:
+                    parts = sentence.values if isinstance(sentence, ast.JoinedStr) else [sentence]
+                    if isinstance(parts[0], ast.Constant | ast.FormattedValue):
+                        text = "".join(
+                            str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts
+                        )
+                        yield f"{path.relative_to(ROOT)}:{sentence.lineno}", text
+
+
+def test_an_error_is_a_whole_sentence_where_it_is_raised() -> None:
+    texts = [(place, text) for place, text in raised() if text]
+    assert len(texts) > 200
+    assert [place for place, text in texts if not text.endswith((".", "?", "!", "{}"))] == [], (
+        "without its end"
+    )
+    glued = [place for place, text in texts if not re.search(r"[a-z]{2}|^[{}:\s]+$", text)]
+    assert glued == [], "put together from parts"

@@ -119,7 +119,7 @@ def test_an_archive_that_is_not_ours_is_refused(
 ) -> None:
     spoil(file)
     message = refusal(library, file)
-    assert message.startswith("'s.commonplace' cannot be imported: ")
+    assert message.startswith("'s.commonplace' cannot be imported. ")
     assert said in message
 
 
@@ -179,7 +179,7 @@ def test_a_manifest_without_what_an_import_needs_is_refused(library: Library, fi
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(STORE, store)
         archive.writestr(MANIFEST, text)
-    assert "its manifest" in refusal(library, file)
+    assert "Its manifest" in refusal(library, file)
 
 
 @pytest.mark.parametrize("what", ["format", "schema"])
@@ -252,13 +252,13 @@ def test_a_store_with_anything_but_our_schema_is_refused(
     library: Library, file: Path, change: Callable[[sqlite3.Connection], object]
 ) -> None:
     portable_file.changed(file, change)
-    assert "its schema is not that of a store" in refusal(library, file)
+    assert "Its schema is not that of a store" in refusal(library, file)
 
 
 PRAGMAS = {
-    "PRAGMA application_id = 1": "it does not hold a Commonplace store",
-    "PRAGMA user_version = 1": "its store has another schema than its manifest says",
-    "PRAGMA user_version = -1": "its store has another schema than its manifest says",
+    "PRAGMA application_id = 1": "It does not hold a Commonplace store.",
+    "PRAGMA user_version = 1": "Its store has another schema than its manifest says.",
+    "PRAGMA user_version = -1": "Its store has another schema than its manifest says.",
 }
 
 
@@ -302,7 +302,7 @@ def test_a_damaged_page_is_found(library: Library, file: Path) -> None:
     start = (page - 1) * 8192
     store[start : start + 8192] = bytes(8192)
     portable_file.with_store(file, bytes(store))
-    assert "its store is damaged" in refusal(library, file)
+    assert "Its store is damaged." in refusal(library, file)
 
 
 def test_runs_and_requests_of_another_computer_are_forgotten(library: Library, file: Path) -> None:

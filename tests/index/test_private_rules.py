@@ -242,7 +242,7 @@ def test_texts_that_become_private_are_not_sent_to_an_embedder_elsewhere(
     job = index(library, "notes", notes)
     secrets = [text for text in sent if "secret" in text]
     assert len(secrets) < 40
-    assert "private texts are not sent to models.example" in job.message
+    assert "Not sent to models.example: " in job.message
     assert library.stores.info(OWNER, "notes").withheld == 40 - len(secrets)
     assert library.privacy.set(OWNER, "notes", []).due
     library.jobs.run(OWNER, "notes")

@@ -107,7 +107,7 @@ def test_a_server_of_openais_protocol_lists_its_models(make: Make, openai: OpenA
     openai.key = KEY
     found = connection(make(embedding_base_url=openai.url, embedding_api_key=KEY), "openai")
     assert (found.state, found.embedders) == ("ready", ("openai:nomic-embed-text",))
-    assert "(`embedding_base_url`) answers with a key; it lists nomic-embed-text." in found.sentence
+    assert "(`embedding_base_url`) answers with a key. It lists nomic-embed-text." in found.sentence
     assert KEY not in repr(found)
 
 

@@ -227,7 +227,7 @@ def test_private_documents_are_not_sent_to_another_machine(
     library.create_store(OWNER, "s", "ollama")
     job = index(library, "s", notes)
     assert job.texts_embedded == 3
-    assert "1 private text is not sent to home.invalid" in job.message
+    assert "Not sent to home.invalid: 1 private text." in job.message
     assert not any("sesame" in text for text in ollama.texts)
     assert found(library, "sesame") == ["diary.md"]
     [problem] = library.jobs.problems(OWNER, "s")

@@ -70,7 +70,7 @@ def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
     [person] = library().sharing.people(OWNER)
     assert (person.login, person.stores, person.may_ask, person.is_owner) == (ADA, ("work",), True, False)
     said = texts(app)
-    assert f"{ADA} may search work as soon as Tailscale runs here." in said
+    assert f"{ADA} may search work. They can come in as soon as Tailscale runs here." in said
     assert "searches work · may ask questions · since" in said
     assert f"<strong>{ADA}</strong>" in markup(app), "as it is to be copied"
     assert app.text_input(key="settings_share_login").value == ""

@@ -31,7 +31,7 @@ def test_a_file_that_is_found_says_how_it_was_read_and_embedded(library: Library
 
 
 NOT_FOUND = {
-    "draft.md": ("it matches an exclude pattern: 'draft*'", EXCLUDES.replace("NUMBER", "1 --store s")),
+    "draft.md": ("An exclude pattern matches it: 'draft*'.", EXCLUDES.replace("NUMBER", "1 --store s")),
     "ignored.md": (".gitignore", "Move or rename the file."),
     "key.pem": ("looks like a key or secret", "Move or rename the file."),
     "song.mp3": ("It was skipped: ", "Commonplace does not read this kind of file"),
@@ -135,12 +135,12 @@ def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) ->
 
 
 def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:
-    said = "It is private, as the note says: only the owner finds it."
+    said = "It is private: only the owner finds it. The note says so."
     assert last(ask(library, vault / "private.md")) == said
     library.privacy.set(OWNER, "s", ["sub/**", "private.*"])
-    said = "It is private, by the rule 'sub/**': only the owner finds it."
+    said = "It is private: only the owner finds it. The rule 'sub/**' says so."
     assert last(ask(library, vault / "sub" / "b.md")) == said
-    said = "It is private, as the note says and by the rule 'private.*': only the owner finds it."
+    said = "It is private: only the owner finds it. The note says so. The rule 'private.*' says so."
     assert last(ask(library, vault / "private.md")) == said
 
 
@@ -236,7 +236,7 @@ DEEP = {
     ("name", "said"),
     [
         ("plan.md", "It is excluded. Too long."),
-        ("old.md", "it matches an exclude pattern: '**/old.md'"),
+        ("old.md", "An exclude pattern matches it: '**/old.md'."),
         ("ignored.md", ".gitignore"),
         ("key2.pem", "looks like a key or secret"),
         ("film.mp4", "It was skipped: "),

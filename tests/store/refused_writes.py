@@ -25,7 +25,8 @@ OPENED = Said(
     " Other stores are not affected.",
 )
 LOCKED = Said(
-    "Store 's' cannot be locked: {why}.", "Check that '{stores}' can be written and its disk is not full."
+    "Store 's' cannot be locked: {why}.",
+    "Check that '{stores}' can be written and that its disk is not full.",
 )
 
 

@@ -147,7 +147,7 @@ def test_on_a_full_disk_a_store_keeps_its_version_and_is_not_called_damaged(
     said = "Store 'old' cannot be brought up to date: (disk I/O error|database or disk is full)."
     assert re.fullmatch(said, refused.value.message)
     assert refused.value.suggestion == (
-        f"Check that {str(oldest.parent)!r} can be written and its disk is not full; nothing was lost."
+        f"Check that {str(oldest.parent)!r} can be written and that its disk is not full. Nothing was lost."
     )
     db = sqlite3.connect(oldest)
     assert db.execute("PRAGMA user_version").fetchone()[0] < migrations.VERSION

@@ -19,24 +19,25 @@ from tests.store.refused_writes import LOCKED, Said, Step, assert_refused
 from tests.support.unwritable import for_reading_only, no_file_grows, without_rights
 
 CREATED = Said(
-    "Store 'new' cannot be created: {why}.", "Check that '{stores}' can be written and its disk is not full."
+    "Store 'new' cannot be created: {why}.",
+    "Check that '{stores}' can be written and that its disk is not full.",
 )
 IMPORTED = Said(
     "Store 'copy' cannot be made: {why}.",
-    "Check that '{stores}' can be written and its disk is not full; nothing was imported.",
+    "Check that '{stores}' can be written and that its disk is not full. Nothing was imported.",
 )
 EXPORTED = Said(
     "Store 's' cannot be exported: {why}.",
-    "Check that '{stores}' can be written and its disk is not full; no file was left.",
+    "Check that '{stores}' can be written and that its disk is not full. No file was left.",
 )
-STATE = "Check that state.db in the data folder is sound and can be written, and that its disk is not full;"
+STATE = "Check that state.db in the data folder is sound and can be written, and that its disk is not full."
 ACCESS = Said(
     "The access list cannot be read or written: {why}.",
-    f"{STATE} without it only the owner at this computer has access.",
+    f"{STATE} Without it only the owner at this computer has access.",
 )
 HISTORY = Said(
     "The history of questions cannot be read or written: {why}.",
-    f"{STATE} without it the history starts empty.",
+    f"{STATE} Without it the history starts empty.",
 )
 
 

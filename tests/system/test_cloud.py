@@ -146,7 +146,7 @@ def test_a_hidden_file_is_read_where_a_pattern_names_it_and_a_picker_shows_no_hi
     assert [file.path for file in scan(tmp_path, ("own.md", "a/**")).files] == [b"a/tea.md", b"own.md"]
     reason = why_skipped(tmp_path, b"own.md", ())
     assert reason is not None
-    assert reason.text == "is hidden by the system and no include pattern names it"
+    assert reason.text == "The system hides it, and no include pattern names it."
     assert list_folders(tmp_path, [tmp_path]) == [tmp_path / "b"]
 
 
@@ -263,7 +263,7 @@ def test_a_new_note_in_the_cloud_is_listed_with_the_reason(
     assert (listed["state"], listed["reason"]) == ("skipped", IN_CLOUD)
     assert "cloud_files" in run("doctor", "--file", notes / "tea.md").out
     said = run("reindex", "tea.md")
-    assert f"Left out tea.md. {IN_CLOUD}" in said.out + said.err
+    assert f"Left out: tea.md. {IN_CLOUD}" in said.out + said.err
 
 
 def test_a_setting_has_them_downloaded(run: Run, home: Path, notes: Path, evict: Mark) -> None:
@@ -309,7 +309,7 @@ def test_a_gitignore_in_the_cloud_is_not_opened(tmp_path: Path, evict: Mark, ope
     evict(tmp_path / ".gitignore")
     walk = scan(tmp_path, ())
     assert opened == []
-    assert walk.skipped == [(b".gitignore", "cannot be read: it is in the cloud, not on this computer")]
+    assert walk.skipped == [(b".gitignore", "It cannot be read: it is in the cloud, not on this computer.")]
 
 
 def test_a_folder_of_a_program_is_read_where_a_pattern_names_it(tmp_path: Path) -> None:

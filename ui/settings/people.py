@@ -40,7 +40,7 @@ def show_people(viewer: Viewer, tailscale: Tailscale) -> None:
     st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
     done, waits = st.session_state.pop(_DONE, ("", False))
-    show_done(f"{done}{f' {tailscale.from_when}' if waits else ''}." if done else "")
+    show_done(f"{done} {tailscale.not_yet if waits else ''}".strip())
     stores = library().stores.names(viewer)
     people = {person.login: person for person in library().sharing.people(viewer)}
     for person in people.values():
@@ -169,7 +169,7 @@ def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) ->
 def _confirm_removal(viewer: Viewer, person: Person) -> None:
     def remove() -> str:
         library().sharing.unshare(viewer, person.login)
-        return f"{person.login} no longer has access"
+        return f"{person.login} no longer has access."
 
     st.html(hits.plain_sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):
@@ -193,7 +193,7 @@ def _offer_ownership(viewer: Viewer, own_login: str) -> None:
     def make() -> str:
         who = library().sharing.make_owner(viewer, st.session_state[_OWNER].strip())
         st.session_state[_OWNER] = ""
-        return f"{who.login} is an owner"
+        return f"{who.login} is an owner."
 
     st.html(hits.plain_sentences(_OWNERS))
     if own_login:
@@ -231,7 +231,7 @@ def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool 
         )
         if not login:
             state[_LOGIN], state[stores], state[may_ask] = "", [], False
-        return f"{who.login} may search {', '.join(who.stores)}"
+        return f"{who.login} may search {', '.join(who.stores)}."
 
     _do(share)
 
