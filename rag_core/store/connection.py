@@ -88,7 +88,7 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
         db.create_function("shows_phrase", 3, shows_phrase, deterministic=True)
         db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            if path.with_suffix(decisions.DECISIONS_SUFFIX).exists():  # so it was a store
+            if decisions.beside(path).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
             problem = f"{path.name!r} is not a Commonplace store."
             raise StoreError(problem, "Move it out of the stores folder.")

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +25,7 @@ Standing = Literal["as decided", "unfinished", "no file", "other"]
 """How the rows of a store stand to the file beside it. After an *unfinished* decision both its outcomes are
 right: the rows are as in the file, or still as before."""
 
-# A change of what is kept needs a new version of the file, and what reads the one before.
+# A change of what is kept needs a new version of the file, and code that reads the one before.
 _SETTINGS = (
     *("id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "chunkers"),
     *("identity_id", "remote", "next_embedder", "next_identity_id", "next_backend", "next_remote"),
@@ -40,15 +39,14 @@ _TABLES: dict[str, tuple[str, ...]] = {
 _AS_TEXT: dict[str, Callable[[Any], Any]] = {"root": os.fsdecode, "path": os.fsdecode, "canary": bytes.hex}
 _FROM_TEXT = {"root": os.fsencode, "path": os.fsencode, "canary": bytes.fromhex}
 
-DECISIONS_SUFFIX = ".decisions.json"
-_ANNOUNCED = ".decisions.next"
-"""Version 1 wrote a decision into this file first; one that was committed may still be there alone."""
+_VERSION = 2
+"""Of the file. Version 1 existed for four days before the first release: it counts as missing, and is written
+again from the rows."""
 
 
-def files(store: Path) -> tuple[Path, Path]:
-    """The paths of the two files beside a store for decisions: the valid ones, and announced ones. Neither
-    need exist."""
-    return store.with_suffix(DECISIONS_SUFFIX), store.with_suffix(_ANNOUNCED)
+def beside(store: Path) -> Path:
+    """The path of the file beside a store. It need not exist."""
+    return store.with_suffix(".decisions.json")
 
 
 def read(db: sqlite3.Connection) -> Decisions:
@@ -75,20 +73,18 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
 
 def stored(store: Path) -> Decisions | None:
     """Read the decisions in the file next to a store; None if it is missing or damaged."""
-    loaded = _load(store.with_suffix(DECISIONS_SUFFIX))
+    loaded = _load(beside(store))
     return loaded[0] if loaded else None
 
 
 def standing(store: Path, decided: Decisions) -> Standing:
     """Compare ``decided``, the decisions in the rows of a store, with the file beside it."""
-    if (loaded := _load(store.with_suffix(DECISIONS_SUFFIX))) is None:
+    if (loaded := _load(beside(store))) is None:
         return "no file"
     in_file, replaced = loaded
-    announced = _load(store.with_suffix(_ANNOUNCED))
     if decided == in_file:
-        return "unfinished" if replaced or announced else "as decided"
-    is_right = _hash(decided) == replaced or (announced is not None and decided == announced[0])
-    return "unfinished" if is_right else "other"
+        return "unfinished" if replaced else "as decided"
+    return "unfinished" if _hash(decided) == replaced else "other"
 
 
 def settle(store: Path, db: sqlite3.Connection) -> Standing:
@@ -109,18 +105,11 @@ def _is_whole(db: sqlite3.Connection) -> bool:
 def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
     """Write ``decided`` into the file beside a store; a power cut leaves no half file. A store whose rows are
     as in ``replaced`` is not damaged either, until the next save. Raises OSError."""
-    path, announced = files(store)
-    put(path, decided, replaced)
-    announced.unlink(missing_ok=True)
-    system.sync(path.parent)
-
-
-def put(path: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
-    """Write decisions into the file ``path``, whole or not at all. Raises OSError."""
+    path = beside(store)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     value = {
-        "version": 2,
+        "version": _VERSION,
         "sha256": _hash(decided),
         "replaces": _hash(replaced) if replaced else "",
         "decisions": decided,
@@ -130,6 +119,7 @@ def put(path: Path, decided: Decisions, replaced: Decisions | None = None) -> No
         file.flush()
         os.fsync(file.fileno())
     system.replace(unfinished, path)
+    system.sync(path.parent)
 
 
 def _load(path: Path) -> tuple[Decisions, str] | None:
@@ -138,23 +128,10 @@ def _load(path: Path) -> tuple[Decisions, str] | None:
     try:
         value = json.loads(path.read_bytes())
         decided: Decisions = value["decisions"]
-        if value["version"] == 1:
-            return _of_version_1(decided, value["crc32"])
-        return (decided, value["replaces"]) if value["sha256"] == _hash(decided) else None
+        is_whole = value["version"] == _VERSION and value["sha256"] == _hash(decided)
+        return (decided, value["replaces"]) if is_whole else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
-
-
-def _of_version_1(decided: Decisions, crc32: int) -> tuple[Decisions, str] | None:
-    """Convert a file of version 1, where rows are lists and a CRC32 stands in place of hashes. None if the
-    CRC32 is wrong."""
-    if zlib.crc32(json.dumps(decided).encode()) != crc32:
-        return None
-    rows = {
-        table: [dict(zip(columns, row, strict=True)) for row in decided[table]]
-        for table, columns in _TABLES.items()
-    }
-    return {"meta": dict(decided["meta"]), **rows}, ""
 
 
 def _hash(decided: Decisions) -> str:

@@ -35,7 +35,6 @@ from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
 _PAGE_SIZE = 8192
 _RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
-_SCHEMA = ".schema-"
 _RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
 
 
@@ -226,8 +225,6 @@ class Store:
                     db.execute("PRAGMA journal_mode = WAL")
             elif not still:
                 self._file.require()
-            if not still:
-                _keep_decisions(self.path, db)
             migrations.migrate(db, self.name)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             message = f"Store {self.name!r} cannot be brought up to date: {error}."
@@ -282,7 +279,7 @@ class Store:
         return standing != "other"
 
     def _differs(self) -> StoreDamaged:
-        file = self.path.with_suffix(decisions.DECISIONS_SUFFIX).name
+        file = decisions.beside(self.path).name
         return StoreDamaged(
             f"Store {self.name!r} is damaged: its settings, folders or rules are not those in {file!r}.",
             "Repair the store to follow that file. If you put the store there by hand and it is right, delete"
@@ -377,18 +374,16 @@ def rename(
 
 def _rename_all(path: Path, target: Path) -> None:
     """Rename a closed store with what lies beside it. Raises OSError; then it has its old name."""
-    beside = [*zip(decisions.files(path), decisions.files(target), strict=True)]
-    moved = [(file, name) for file, name in beside if file.exists()]
-    for file, name in beside:
-        if (file, name) in moved:
-            system.replace(file, name)
-        else:  # what a store that was deleted by hand left
-            name.unlink(missing_ok=True)
+    beside, target_beside = decisions.beside(path), decisions.beside(target)
+    if has_decisions := beside.exists():
+        system.replace(beside, target_beside)
+    else:  # what a store that was deleted by hand left
+        target_beside.unlink(missing_ok=True)
     try:  # after its decisions, which it must not find to be another store's
         system.when_free(partial(path.rename, target))
     except OSError:
-        for file, name in moved:
-            system.replace(name, file)
+        if has_decisions:
+            system.replace(target_beside, beside)
         raise
     for file in _copies(path):
         file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
@@ -413,23 +408,10 @@ def take_place(new: Path, path: Path) -> Path:
     return kept
 
 
-def _keep_decisions(path: Path, db: sqlite3.Connection) -> None:
-    """Before a store is brought up to date, copy the file with its decisions; where there is none yet, write
-    what its rows say. Raises OSError, sqlite3.Error."""
-    decided, _ = decisions.files(path)
-    version = migrations.outdated(db)
-    if not version:
-        return
-    copy = path.with_name(f"{path.name}{_SCHEMA}{version}.json")
-    if decided.exists():
-        shutil.copy2(decided, copy)
-    else:
-        decisions.put(copy, decisions.read(db))
-
-
 def _copies(path: Path) -> list[Path]:
-    """The earlier states of a store, kept next to it: damaged files, and its decisions before an upgrade."""
-    return [file for kind in (_DAMAGED, _SCHEMA) for file in path.parent.glob(f"{path.name}{kind}*")]
+    """The earlier states of a store, kept next to it: damaged files, and its decisions where an earlier
+    version brought it up to date."""
+    return [file for kind in (_DAMAGED, ".schema-") for file in path.parent.glob(f"{path.name}{kind}*")]
 
 
 def remove_log(path: Path) -> None:
@@ -440,7 +422,7 @@ def remove_log(path: Path) -> None:
 
 def _remove_beside(path: Path) -> None:
     remove_log(path)
-    for file in (*decisions.files(path), *_copies(path)):
+    for file in (decisions.beside(path), *_copies(path)):
         file.unlink(missing_ok=True)
 
 

@@ -377,12 +377,6 @@ OLDEST = 6
 VERSION = OLDEST + len(MIGRATIONS) - 1
 
 
-def outdated(db: sqlite3.Connection) -> int:
-    """The schema version of a store that `migrate` would change; 0 for a new store, and one up to date."""
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    return version if OLDEST <= version < VERSION else 0
-
-
 def migrate(db: sqlite3.Connection, name: str) -> None:
     """Bring the open store ``name`` to the newest schema version, in one recorded transaction for each
     step. Raises StoreError if the file is newer than this program, or too old for it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +14,6 @@ from rag_core.config import Settings
 from rag_core.errors import StoreDamaged, StoreError
 from rag_core.library import Library
 from rag_core.store import decisions
-from rag_core.store.decisions import DECISIONS_SUFFIX
 from rag_core.types import OWNER
 from tests.store.damaged_store import (
     Expected,
@@ -78,7 +76,7 @@ def test_store_put_there_by_hand_counts_without_the_file(library: Library) -> No
 
     with pytest.raises(StoreDamaged, match=r"by hand and it is right, delete 's\.decisions\.json'"):
         library.search(OWNER, "subject7", ["s"])
-    file_of(library).with_suffix(DECISIONS_SUFFIX).unlink()
+    decisions.beside(file_of(library)).unlink()
     assert tuple(library.privacy.report(OWNER, "s").rules) == ()
 
 
@@ -109,7 +107,7 @@ def test_decision_whose_commit_fails_is_none(library: Library, expected: Expecte
 def test_file_that_is_lost_is_written_again(
     library: Library, expected: Expected, damage: Callable[[Path], object]
 ) -> None:
-    damage(file_of(library).with_suffix(DECISIONS_SUFFIX))
+    damage(decisions.beside(file_of(library)))
     assert library.search(OWNER, "subject7").hits
     assert decided(library) == expected.decided
     assert library.upkeep.repair(OWNER, "s").done == ()
@@ -117,7 +115,7 @@ def test_file_that_is_lost_is_written_again(
 
 def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
     tear(library, "sources")
-    file_of(library).with_suffix(DECISIONS_SUFFIX).write_bytes(b"{")
+    decisions.beside(file_of(library)).write_bytes(b"{")
     before = file_of(library).read_bytes()
     with pytest.raises(StoreError) as refused:
         library.upkeep.repair(OWNER, "s")
@@ -132,35 +130,15 @@ def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
 @pytest.mark.posix
 def test_only_the_owner_can_read_the_file(library: Library) -> None:
     library.sources.pause(OWNER, "s", 1)
-    assert file_of(library).with_suffix(DECISIONS_SUFFIX).stat().st_mode & 0o777 == 0o600
+    assert decisions.beside(file_of(library)).stat().st_mode & 0o777 == 0o600
 
 
-# --- a file of version 1 ----------------------------------------------------------------
-
-
-def write_version_1(file: Path, decided: decisions.Decisions) -> None:
-    rows = {table: [list(row.values()) for row in decided[table]] for table in decided.keys() - {"meta"}}
-    written = {**rows, "meta": [list(pair) for pair in decided["meta"].items()]}
-    value = {"version": 1, "crc32": zlib.crc32(json.dumps(written).encode()), "decisions": written}
-    file.write_text(json.dumps(value), "utf-8")
-
-
-def test_store_is_made_again_from_a_file_of_version_1(library: Library, expected: Expected) -> None:
-    write_version_1(file_of(library).with_suffix(DECISIONS_SUFFIX), expected.decided)
-    file_of(library).write_bytes(b"nothing is left")
-    assert_comes_back(library, expected)
-
-
-def test_decision_that_version_1_announced_and_committed_counts(library: Library, expected: Expected) -> None:
-    copy, announced = decisions.files(file_of(library))
-    library.sources.pause(OWNER, "s", 1)
-    write_version_1(announced, decided(library))
-    write_version_1(copy, expected.decided)
-    library.close()
-
-    assert library.upkeep.verify(OWNER, "s").sound
-    assert decided(library)["sources"][0]["paused"] == 1
-    assert not announced.exists()
+def test_file_of_version_1_is_written_again_from_the_rows(library: Library, expected: Expected) -> None:
+    beside = decisions.beside(file_of(library))
+    rows = {table: [list(row.values()) for row in expected.decided[table]] for table in ("sources",)}
+    beside.write_text(json.dumps({"version": 1, "crc32": 0, "decisions": rows}), "utf-8")
+    assert library.search(OWNER, "subject7").hits
+    assert decided(library) == expected.decided
 
 
 # --- killed -----------------------------------------------------------------------------

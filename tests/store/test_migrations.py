@@ -10,8 +10,7 @@ import pytest
 
 from rag_core.errors import StoreError
 from rag_core.library import Library
-from rag_core.store import Store, migrations
-from rag_core.store.decisions import DECISIONS_SUFFIX
+from rag_core.store import Store, decisions, migrations
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.support.consistency import check_library
@@ -108,13 +107,13 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
     index(library, "s")
     library.close()
     path = library.settings.store_dir / "s.db"
-    path.with_suffix(DECISIONS_SUFFIX).unlink()
+    decisions.beside(path).unlink()
     make_older(path, 6)
 
     assert found(library, TEXT) == ["a.md"]
 
     assert library.upkeep.verify(OWNER, "s").findings == ()
-    assert path.with_suffix(DECISIONS_SUFFIX).exists()
+    assert decisions.beside(path).exists()
     job = index(library, "s")
     assert (job.texts_embedded, job.counts) == (0, {"unchanged": 1})
 
@@ -185,31 +184,3 @@ def test_a_store_of_a_version_that_cannot_be_read_is_refused_and_left_alone(
 
     assert advice in refused.value.suggestion
     assert oldest.read_bytes() == before
-
-
-def test_decisions_are_copied_before_a_store_is_brought_up_to_date(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text(TEXT, "utf-8")
-    index(library, "old", notes)
-    library.close()
-    path = library.settings.store_dir / "old.db"
-    make_older(path, migrations.VERSION - 1)
-    decided = path.with_suffix(DECISIONS_SUFFIX)
-    as_before = decided.read_bytes()
-    again = Library.open(library.settings)
-    assert found(again, "zebra", "old") == ["a.md"]
-    copies = list(path.parent.glob("old.db.schema-*"))
-    assert [copy.name for copy in copies] == [f"old.db.schema-{migrations.VERSION - 1}.json"]
-    assert copies[0].read_bytes() == as_before
-    again.stores.rename(OWNER, "old", "new")
-    assert [copy.name for copy in path.parent.glob("*.schema-*")] == [
-        f"new.db.schema-{migrations.VERSION - 1}.json"
-    ]
-    again.stores.delete(OWNER, "new")
-    assert list(path.parent.glob("*.schema-*")) == []
-
-
-def test_a_store_that_is_up_to_date_gets_no_copy(library: Library, notes: Path) -> None:
-    index(library, "notes", notes)
-    library.close()
-    Library.open(library.settings).search("zebra")
-    assert list(library.settings.store_dir.glob("*.schema-*")) == []

@@ -18,6 +18,7 @@ import pytest
 
 from rag_core.config import load
 from rag_core.library import Library
+from rag_core.store import decisions
 from rag_core.types import OWNER, Viewer
 
 OLD_ROOT = "/tmp/commonplace-old"  # noqa: S108
@@ -85,15 +86,14 @@ def test_a_guest_finds_the_same_and_nothing_private(library: Library, expected: 
         assert not [path for path, _ in hits if "part2/" in path], "a private rule hides it"
 
 
-def test_decisions_that_stood_in_the_store_alone_are_copied_before_it_changes(
-    library: Library, home: Path
-) -> None:
+def test_decisions_that_stood_in_the_store_alone_are_written_beside_it(library: Library, home: Path) -> None:
     folder = home / "data" / "stores"
     assert not list(folder.glob("*.decisions.json")), "that version wrote none"
     library.search(OWNER, "tea", ["notes", "code"])
-    copy = json.loads((folder / "notes.db.schema-6.json").read_text("utf-8"))
-    assert "part2/**" in copy["decisions"]["meta"]["private_rules"]
-    assert (folder / "code.db.schema-6.json").exists()
+    for store, rules in (("notes", '["part2/**"]'), ("code", None)):
+        decided = decisions.stored(folder / f"{store}.db")
+        assert decided is not None
+        assert decided["meta"].get("private_rules") == rules
 
 
 def test_people_tokens_rules_and_settings_are_as_they_were(library: Library, expected: Any) -> None:

@@ -12,8 +12,7 @@ from typing import Any
 from rag_core.config import Settings
 from rag_core.extract.chunk import chunk_spec
 from rag_core.library import Library
-from rag_core.store import Store
-from rag_core.store.decisions import DECISIONS_SUFFIX
+from rag_core.store import Store, decisions
 from rag_core.types import OWNER, Job
 
 
@@ -35,7 +34,7 @@ def copy_of(sound: Library, folder: Path) -> Iterator[Library]:
     """A library in ``folder`` with a copy of the store ``s`` of another one, which is closed."""
     opened = Library.open(Settings(folder / "data", folder / "models", ()))
     opened.settings.store_dir.mkdir(parents=True)
-    for file in (file_of(sound), file_of(sound).with_suffix(DECISIONS_SUFFIX)):
+    for file in (file_of(sound), decisions.beside(file_of(sound))):
         shutil.copy(file, opened.settings.store_dir)
     yield opened
     opened.close()
