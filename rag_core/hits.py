@@ -1,8 +1,8 @@
 """A document, a passage that was found in it, and what every interface shows of both.
 
-A new field is declared here and filled in where its value is known: `store.find.as_documents` for a document,
-`search.show` for a hit. A plain field is in JSON, under its name. With `fact` people see it too: in CSV,
-and in the views of a hit that it names. With `INNER` no face shows it.
+A new field is declared here and filled in where its value is known: `store.listing.as_documents` for a
+document, `search.show` for a hit. A plain field is in JSON, under its name. With `fact` people see it too:
+in CSV, and in the views of a hit that it names. With `INNER` no face shows it.
 """
 
 from __future__ import annotations

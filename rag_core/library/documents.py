@@ -14,7 +14,7 @@ from rag_core.index import requests
 from rag_core.library.files import Files
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import no_document
-from rag_core.store import documents, facets, find, outbox, view
+from rag_core.store import documents, facets, find, listing, outbox, view
 from rag_core.text.tokens import estimate_tokens
 from rag_core.types import Document, DocumentView, Facets, Neighbour, Viewer
 
@@ -65,7 +65,7 @@ class Documents(Service):
     def all(self, viewer: Viewer, store: str) -> list[Document]:
         """Every document of a store by path; for the owner also those that could not be read."""
         with self._stores.reading(viewer, store) as db:
-            return find.documents(db, store, viewer)
+            return listing.documents(db, store, viewer)
 
     @open_to_all
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:

@@ -14,7 +14,7 @@ from rag_core.files import display, expanded, with_sep
 from rag_core.library import places
 from rag_core.library.freshness import file_state_by_hash, file_states
 from rag_core.library.service import Service
-from rag_core.store import documents, find, jobs, sources
+from rag_core.store import documents, jobs, listing, sources
 from rag_core.system import slashed_text
 from rag_core.types import Document, FileState, Viewer
 
@@ -59,14 +59,14 @@ class Files(Service):
         state when the file was last read, which stays the same until the store changes.
         """
         with self._stores.open(viewer, store).store.read() as db:
-            rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
+            rows = listing.document_rows(db, viewer, None if path is None else documents.ids(db, path))
             excluded = sources.excluded_files(db)
         states: dict[int, FileState] | None = None
         if path is not None:
             states = {row["id"]: file_state_by_hash(row) for row in rows}
         elif compared:
             states = file_states(rows)
-        listed = find.as_documents(rows, store, viewer, states)
+        listed = listing.as_documents(rows, store, viewer, states)
         left = {
             exclusion.whole_path: exclusion for exclusion in excluded if path in (None, exclusion.display)
         }
@@ -81,7 +81,7 @@ class Files(Service):
         """Return the state of each document by its id, compared with the disk now. Exclusions are ignored.
         20,000 files take about a tenth of a second."""
         with self._stores.open(viewer, store).store.read() as db:
-            rows = find.stat_rows(db)
+            rows = listing.stat_rows(db)
         return file_states(rows)
 
     def get(self, viewer: Viewer, store: str, path: str) -> Document:

@@ -28,7 +28,7 @@ from rag_core.extract.encoding import BinaryError, decode
 from rag_core.files import EVERYTHING, read_bytes, why_skipped
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import no_document
-from rag_core.store import documents, find, privacy, sources, view
+from rag_core.store import documents, listing, privacy, sources, view
 from rag_core.store.documents import TAKEN_OUT
 from rag_core.text.words import well_formed
 from rag_core.types import OWNER, Document, DocumentView, Source, Viewer
@@ -64,7 +64,7 @@ class Originals(Service):
             document_view = view.document(db, store, path, viewer)
             if document_view is None:
                 raise no_document(store, path)
-            row = next(iter(find.document_rows(db, viewer, [document_view.document.id])))
+            row = next(iter(listing.document_rows(db, viewer, [document_view.document.id])))
         is_as_read = row["state"] == "indexed" and TAKEN_OUT not in document_view.warnings
         whole = _whole_text(row, document_view) if is_as_read else None
         if whole and not note_apps.refers_to_blocks(whole):
@@ -76,7 +76,7 @@ class Originals(Service):
         """Return the picture that the document ``path`` embeds as ``target``; '' means the document itself is
         the picture. Raises NotFound, also for what this viewer may not see."""
         with self._stores.reading(viewer, store) as db:
-            showing = find.documents(db, store, viewer, documents.ids(db, path))
+            showing = listing.documents(db, store, viewer, documents.ids(db, path))
             places = list(_places(db, showing[0], target)) if showing else []
             seen = [place for place in places if viewer.is_owner or not privacy.hides_file(db, *place)]
         for source, raw in seen:
@@ -109,7 +109,7 @@ class Originals(Service):
         if viewer != OWNER:
             raise Forbidden("It opens on the computer that Commonplace runs on.", "Open it there.")
         with self._stores.reading(viewer, store) as db:
-            files = find.documents(db, store, viewer, documents.ids(db, path))
+            files = listing.documents(db, store, viewer, documents.ids(db, path))
         file = Path(files[0].absolute_path) if files else Path()
         if not files or not file.parent.is_dir():
             raise NotFound(f"The folder of {path!r} is not there.", "Mount its disk, or index again.")

@@ -17,7 +17,7 @@ from rag_core.extract.worker import NotStarted, Worker
 from rag_core.files import read_bytes
 from rag_core.index.embedded import may_show
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.store import documents, find, sources
+from rag_core.store import documents, find, listing, sources
 from rag_core.types import Viewer
 
 SIDE = 400
@@ -91,7 +91,7 @@ class Pictures(Service):
         """Return the file to draw for a place of a document. Raises NotFound."""
         anchor = anchor_of_words(place or "page 1")
         with self._stores.reading(viewer, store) as db:
-            for row in find.document_rows(db, viewer, documents.ids(db, path)):
+            for row in listing.document_rows(db, viewer, documents.ids(db, path)):
                 root = Path(os.fsdecode(row["root"]))  # no folder where the store is attached
                 if anchor is None or row["state"] != "indexed" or not root.is_absolute():
                     continue

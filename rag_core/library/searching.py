@@ -23,7 +23,7 @@ from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.search.understand import Interpreted, understand
-from rag_core.store import Store, documents, embeddings, find, suggest
+from rag_core.store import Store, documents, embeddings, find, listing, suggest
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import Known, active_identity, meta, now
@@ -246,7 +246,7 @@ class Searching(Service):
         for store, ids in ids_of.items():
             with suppress(StoreError, NotFound):  # then all are unknown
                 with self._stores.open(viewer, store).store.read() as db:
-                    rows = find.document_rows(db, viewer, ids)
+                    rows = listing.document_rows(db, viewer, ids)
                 of_store = states.setdefault(store, {})
                 look = Thread(
                     target=lambda f, r: f.update(file_states(r)), args=(of_store, rows), daemon=True

@@ -10,7 +10,7 @@ from rag_core.search.fold import FoldedResult
 from rag_core.search.reasons import ITS_NAME, TELLS_OF_WORDS
 from rag_core.search.snippet import best_window, highlight, left_out_spans
 from rag_core.search.weigh import RELEVANT, Weighed
-from rag_core.store import find, view
+from rag_core.store import find, listing, view
 from rag_core.text import furniture
 from rag_core.text.numbers import numbers
 from rag_core.text.words import extra_terms, fold, occurrences
@@ -26,7 +26,7 @@ def hits(
         ids += [passage.candidate.chunk_id for passage in place.passages]
     rows = find.chunks(db, ids)
     documents: dict[int, Document] = {}
-    for document in find.documents(db, store, viewer, [row["document_id"] for row in rows.values()]):
+    for document in listing.documents(db, store, viewer, [row["document_id"] for row in rows.values()]):
         documents[document.id] = document
     shown = [_hit(db, place, most, rows, documents, viewer) for place in places]
     return [hit for hit in shown if hit]

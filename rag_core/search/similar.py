@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from rag_core.search.gather import Scope, nearest
-from rag_core.store import embeddings, find
+from rag_core.store import embeddings, find, listing
 from rag_core.store.calibration import NEIGHBOURS, UNRELATED, Calibration, calibration_of
 from rag_core.store.connection import rows_at_once
 from rag_core.types import Document, Filters, Similar, Vectors, Viewer
@@ -44,7 +44,7 @@ def similar(
         near = nearest(scope, Filters(), find.visible(viewer), count)
         with scope.store.read() as db:
             passages = _best_passages(db, near)
-            documents = find.documents(db, scope.store.name, viewer, passages)
+            documents = listing.documents(db, scope.store.name, viewer, passages)
             texts = _texts(
                 db, [document.id for document in documents] + ([] if without is None else [without])
             )

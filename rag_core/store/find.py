@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,7 +19,6 @@ from typing import Any, NamedTuple
 
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.extract import type_of_suffix
-from rag_core.extract.filetypes import NAMED
 from rag_core.store import properties
 from rag_core.store.connection import rows_at_once
 from rag_core.store.file import ACTIVE, Store
@@ -37,7 +35,7 @@ from rag_core.text.words import (
     units,
     well_formed,
 )
-from rag_core.types import NAME, Document, Filters, Phrase, PrivateBy, Query, Sort, Viewer
+from rag_core.types import Filters, Phrase, Query, Sort, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
@@ -415,85 +413,7 @@ def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: i
     return db.execute(sql, (well_formed(key), around, around, *allowed.values)).fetchall()
 
 
-_STATE = f"""CASE WHEN d.state = 'indexed' AND (d.extractor = {NAMED} OR d.reason <> ''
-    OR (d.pictures_left AND d.file_type = 'picture')) THEN 'waiting' ELSE d.state END AS state"""  # SQL
-
-_STAT = ", ".join(
-    f"coalesce(f.{name}, d.{name}) AS {name}" for name in ("size", "mtime_ns", "ctime_ns", "inode")
-)
-"""SQL of the stat of a document's file; ``f`` is the row of the file, for a part of one."""
-
-# Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
-_DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from,
-    d.private, {_STATE}, d.reason, d.size AS own_size, {_STAT},
-    coalesce(f.file_hash, d.file_hash) AS file_hash, d.part, d.file_hash AS own_hash, d.indexed_at, s.root,
-    (SELECT count(*) FROM documents p WHERE p.container = d.id AND (? OR NOT p.private)) AS parts,
-    (SELECT count(*) FROM chunks WHERE document_id = d.id AND anchor_type <> '{NAME}') AS chunk_count,
-    CASE WHEN EXISTS (SELECT 1 FROM tags WHERE document_id = d.id) THEN
-        (SELECT json_group_array(tag) FROM tags WHERE document_id = d.id AND tag IS NOT NULL)
-    ELSE '[]' END AS tag_list
-    FROM documents d JOIN sources s ON s.id = d.source_id LEFT JOIN documents f ON f.id = d.container"""
-
-
-def documents(
-    db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
-) -> list[Document]:
-    """Documents in order of path: those of ``ids`` that ``viewer`` may see, or else all files. The owner
-    gets every file; guests only files with text, which may be the last readable version."""
-    return as_documents(document_rows(db, viewer, ids), store, viewer)
-
-
-def document_rows(
-    db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
-) -> list[sqlite3.Row]:
-    """The rows for `documents`, each with the ``root`` of its source and the stat of its file."""
-    condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
-    values: list[Any] = [viewer.is_owner]
-    if ids is None:
-        condition += " AND d.container IS NULL"
-    else:
-        condition += " AND d.id IN (SELECT value FROM json_each(?))"
-        values.append(json.dumps(list(ids)))
-    return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
-
-
 def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str] | None) -> bool:
     """Whether a document has a passage at ``anchor``: (type, reference), such as ``("page", "12")``."""
     sql = "SELECT 1 FROM chunks WHERE document_id = ? AND (anchor_type, anchor_ref) = (?, ?) LIMIT 1"
     return anchor is not None and db.execute(sql, (document_id, *anchor)).fetchone() is not None
-
-
-def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
-    """The path and stat of every document, for `freshness` to compare with the disk."""
-    sql = f"""SELECT d.id, s.root, d.path, {_STAT}, {_STATE} FROM documents d
-             JOIN sources s ON s.id = d.source_id LEFT JOIN documents f ON f.id = d.container"""
-    return db.execute(sql).fetchall()
-
-
-_Row = namedtuple(  # to look up twenty names in each of 20,000 rows of SQLite takes longer than to read them
-    "_Row",
-    "id path display folder file_type title date date_from private state reason size file_size mtime_ns"
-    " ctime_ns inode hash_of_file part file_hash indexed_at root part_count chunks tags",
-)
-_UNKNOWN_TO_GUESTS = {"reason": "", "size": 0, "file_hash": "", "indexed_at": "", "root": b""}
-_PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
-
-
-def as_documents(
-    rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
-) -> list[Document]:
-    """Convert the rows of `document_rows` to documents. ``states`` (id → state) replace those in the rows."""
-    listed: list[Document] = []
-    for row in map(_Row._make, rows):
-        state = states.get(row.id, row.state) if states else row.state
-        if not viewer.is_owner:
-            row, state = row._replace(**_UNKNOWN_TO_GUESTS), "indexed"
-        tags = () if row.tags == "[]" else tuple(json.loads(row.tags))
-        root, path = [name.decode("utf-8", "backslashreplace") for name in (row.root, row.path)]
-        document = Document(
-            *(store, row.id, row.display, row.folder, row.file_type, row.title, tags, row.date),
-            *(bool(row.private & 3), state, row.reason, row.chunks, row.size, row.file_hash, row.indexed_at),
-            *(root, path, _PRIVATE_BY[row.private & 3], row.date_from, row.part, row.part_count),
-        )
-        listed.append(document)
-    return listed

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from rag_core.anchors import anchor_in_words
 from rag_core.extract import frontmatter
 from rag_core.extract.filetypes import date_of_name
-from rag_core.store import find
+from rag_core.store import find, listing
 from rag_core.store.documents import best_target, ids
 from rag_core.text.words import well_formed
 from rag_core.types import NAME, Document, DocumentLink, DocumentView, FilePart, Neighbour, Viewer
@@ -63,8 +63,8 @@ def _meant(db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: s
     sql = """SELECT d.id FROM chunks c JOIN documents d ON d.id = c.document_id
              WHERE c.key = ? AND ? IN (d.display, d.display || '#' || d.part)"""
     holder = db.execute(sql, (well_formed(key), well_formed(path))).fetchone()
-    named = find.documents(db, store, viewer, [holder[0]]) if holder else []
-    return next(iter(named or find.documents(db, store, viewer, ids(db, path))), None)
+    named = listing.documents(db, store, viewer, [holder[0]]) if holder else []
+    return next(iter(named or listing.documents(db, store, viewer, ids(db, path))), None)
 
 
 _PART = "SELECT d.display || '#' || d.part, d.title, d.date FROM documents d"
