@@ -61,7 +61,7 @@ def test_the_seeds_signatures(mcp_owner: Assistant) -> None:
 
 def test_the_list_takes_up_little_of_a_context(mcp_owner: Assistant) -> None:
     size = sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in mcp_owner.tools())
-    assert size < 4 * 4000, "characters, four a token"
+    assert size < 4 * 4000, "4,000 tokens of four characters: shorten what api/mcp/tools.py says"
 
 
 def test_the_server_says_that_notes_are_data(mcp_owner: Assistant) -> None:
