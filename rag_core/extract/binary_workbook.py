@@ -160,7 +160,7 @@ def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
 
 
 def _rows(book: Book, name: str, part: str, related: Mapping[str, Relation], beside: Beside) -> Iterator[Row]:
-    """Yield the rows of a sheet; put its links, headers and hidden numbers into ``beside``."""
+    """Yield the rows of a sheet; add its links, headers and hidden numbers to ``beside``."""
     row = -1
     cells: list[str] = []
     try:

@@ -105,7 +105,7 @@ def _add_entry(builder: Builder, entry: str, warnings: list[str]) -> str:
     except Exception:  # whatever the package raises (a TZID that names a folder), an event costs itself
         builder.begin("event", "")
         builder.add(content_lines.shown(entry))
-        warnings.append("An event is damaged; its lines are found as they are in the file.")
+        warnings.append("An event is damaged; its lines are searched as plain text.")
         return ""
     damaged_lines = dict.fromkeys(name for name, _ in event.errors if name)
     as_written = [f"{name}: {event.pop(name)}" for name in damaged_lines if name in event]

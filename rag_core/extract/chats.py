@@ -120,7 +120,7 @@ def _beginnings(lines: Sequence[str]) -> list[re.Match[str]]:
 
 
 def day_spans(data: Sliced, order: str) -> Iterator[tuple[date, int, int]]:
-    """Where the messages of each day stand in a chat of WhatsApp: the day, the first byte and the end."""
+    """The messages of each day in a chat of WhatsApp: the day, the offset of the first byte and the end."""
     begun, last = 0, None
     for place, line in find_all(data, _BEGINNING_OF_LINE, _LONGEST_BEGINNING):
         match = _LINE.match(line.decode("utf-8", "replace"))

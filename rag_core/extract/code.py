@@ -33,7 +33,7 @@ class _Mark:
 
 
 def segments(text: str) -> tuple[Segment, ...]:
-    """The definitions of Python source ``text`` and what stands between them."""
+    """The definitions of Python source ``text``, and the stretches between them."""
     if not text:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]

@@ -70,8 +70,7 @@ def _add_card(builder: Builder, lines: list[str]) -> str:
 
 
 def _properties(lines: list[str]) -> Iterator[tuple[str, str, str]]:
-    """The name, parameters and value of each property; a line of words that is none is a
-    note."""
+    """The name, parameters and value of each property; any other line of words is a note."""
     for line in lines:
         head, colon, value = line.partition(":")
         name, _, parameters = head.partition(";")

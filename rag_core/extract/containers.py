@@ -96,8 +96,8 @@ def data_of(data: Sliced, path: PurePosixPath, part: ContainedPart) -> bytes | N
 
 
 def _called_apart(found: list[ContainedPart]) -> list[ContainedPart]:
-    """``found`` with a number behind each name that an earlier part of the file has. The space before it is
-    in no other name, so nobody can send a message that takes the place of another one."""
+    """``found`` with a number after each name that an earlier part of the file has. The space before it is in
+    no other name, so nobody can send a message that takes the place of another one."""
     seen = Counter[str]()
     names: dict[int, str] = {}
     for part in sorted(found, key=lambda part: part.number):

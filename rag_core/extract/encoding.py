@@ -89,8 +89,8 @@ _expected: ContextVar[str] = ContextVar("expected encoding", default="")
 
 @contextmanager
 def expecting(codec: str) -> Iterator[None]:
-    """Context manager: what is read in this thread meanwhile, and would be guessed, is in ``codec``, if it
-    can be; '' changes nothing."""
+    """Context manager: text of unknown encoding that this thread reads meanwhile is taken for ``codec``, if
+    its bytes allow that; '' changes nothing."""
     token = _expected.set(codec)
     try:
         yield
@@ -117,15 +117,14 @@ class Decoded:
 
 
 def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
-    """Read ``data`` as text: by a byte order mark, as UTF-16 without a mark, as UTF-8, by what is declared
-    (``charset`` by what holds the data, such as a mail, or the file itself), as UTF-8 with a few damaged
-    bytes, by a guess.
+    """Read ``data`` as text. These are tried in order: its byte order mark, UTF-16 without a mark, UTF-8, the
+    declared encoding (``charset``, which a mail declares for a part, or else one in the data), UTF-8 with a
+    few damaged bytes, a guess.
 
-    A declaration comes after UTF-8, because a text is hardly ever valid UTF-8 by chance, and often converted
-    without its declaration; before it, where it names an encoding in ASCII bytes. A few zero bytes
-    are replaced. Raises BinaryError when there are more or many control characters, and UnicodeDecodeError
-    when a byte order mark promises an encoding the rest breaks.
-    """
+    A declaration comes after UTF-8: text is hardly ever valid UTF-8 by chance, and declarations often stay
+    behind when a file is converted. It comes before UTF-8 if it names an encoding that uses ASCII bytes only.
+    A few zero bytes are replaced. Raises BinaryError when there are more or many control characters, and
+    UnicodeDecodeError when a byte order mark promises an encoding the rest breaks."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
@@ -212,7 +211,7 @@ def _is_plausible(text: str) -> bool:
 
 
 def _is_everyday(hanzi: str) -> bool:
-    """Whether a character stands in the first level of a Chinese or Japanese standard."""
+    """Whether a character is in the first level of a Chinese or Japanese standard."""
     for codec, first, last in (
         ("gb2312", b"\xb0\xa1", b"\xd7\xf9"),
         ("shift_jis", b"\x88\x9f", b"\x98\x72"),
@@ -319,7 +318,7 @@ def _sense(text: str) -> float:
 
 
 def _script(letter: str) -> str:
-    """The alphabet of a letter; one name for those that stand side by side in East Asia."""
+    """The alphabet of a letter; one name for the alphabets that East Asian texts mix."""
     script = unicodedata.name(letter, "").partition(" ")[0]
     return script if script in _ALPHABETS else "other"
 

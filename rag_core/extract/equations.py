@@ -40,7 +40,7 @@ def _plain(text: str) -> str:
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Return texts that stand beside one another; a space parts a fraction or a root from a word."""
+    """Join texts that are next to each other, with a space between a word and a fraction or root."""
     line = ""
     for text in texts:
         is_apart = ("/" in text or "√" in text) and line[-1:].isalnum() and len(text) > 1
@@ -84,7 +84,7 @@ def _fraction(_: _Element, parts: Parts) -> str:
 
 
 def _script(_: _Element, parts: Parts) -> str:
-    """Return a base with what stands below and above it."""
+    """Return a base with its index and power."""
     named = {name: text for name, text in parts if name in ("e", "sub", "sup", "lim")}
     texts = [named.get(name, "") for name in ("e", "sub", "sup", "lim")] if named else [t for _, t in parts]
     base, *scripts = [text.strip() for text in texts]
@@ -92,7 +92,7 @@ def _script(_: _Element, parts: Parts) -> str:
 
 
 def _limit(_: _Element, parts: Parts) -> str:
-    """Return a word with what stands below or above it, such as ``lim x→0``."""
+    """Return a word with the text below or above it, such as ``lim x→0``."""
     return f" {_nth([each for each in parts if each[1]], 0)} {parts[-1][1]} " if parts else ""
 
 
@@ -129,7 +129,7 @@ def _cells(_: _Element, parts: Parts) -> str:
 
 
 def _accent(_: _Element, parts: Parts) -> str:
-    """Return what stands below an accent."""
+    """Return the base of an accent."""
     return _of(parts, "e") or _nth(parts, 0)
 
 

@@ -129,7 +129,7 @@ def _is_code(text: str, kind: str, mark: Mark) -> bool:
 
 
 def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool:
-    """Whether what is emphasized is a part of a word. Signs beside digits may be those of a formula."""
+    """Whether the emphasized text is a part of a word. Signs next to digits may belong to a formula."""
     inside = text[opener.end : closer.start].strip("*~=")
     if not inside[:1].isalnum() or len(inside) > _LONGEST or len(inside.split()) > 1:
         return False

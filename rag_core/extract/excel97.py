@@ -51,7 +51,7 @@ def read_into(builder: Builder, data: bytes) -> list[str]:
 
 
 def _add_drawn(builder: Builder, sheet: str, beside: Beside, texts: Iterable[tuple[str, str]]) -> None:
-    """Add what stands beside the cells of a sheet, with the texts of its drawings."""
+    """Add what a sheet shows apart from its cells, with the texts of its drawings."""
     for heading, text in texts:
         beside.add(heading, 1, text)
     beside.add_to(builder, sheet)

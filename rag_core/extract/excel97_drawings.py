@@ -1,7 +1,6 @@
-"""What the sheets of an old workbook (XLS) show beside their cells: headers, footers, text boxes, the titles
-and names of charts, and pictures. xlrd leaves these records out; they are those of [MS-XLS] 2.4 and
-[MS-ODRAW] 2.2.
-"""
+"""What the sheets of an old workbook (XLS) show apart from their cells: headers, footers, text boxes, the
+titles and names of charts, and pictures. xlrd leaves these records out; they are those of [MS-XLS] 2.4 and
+[MS-ODRAW] 2.2."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ _SIGNATURES = b"\x89PNG\r\n", b"\xff\xd8\xff"
 
 @dataclass
 class Drawings:
-    """What a workbook shows beside its cells."""
+    """What a workbook shows apart from its cells."""
 
     #: By the name of a sheet the heading and the words of each text.
     texts: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
@@ -30,7 +29,7 @@ class Drawings:
 
 
 def read(stream: bytes) -> Drawings:
-    """Read the stream of a workbook; of a damaged one what stands before the damage."""
+    """Read the stream of a workbook; of a damaged stream, the part before the damage."""
     drawings = Drawings()
     sheet_at: dict[int, str] = {}
     name, kind, waiting = "", 0, 0
@@ -71,7 +70,7 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _text(content: bytes, length: int) -> str:
-    """Read up to ``length`` characters behind the byte that tells how they are written."""
+    """Read up to ``length`` characters after the byte that says how they are encoded."""
     if content[0] & _WIDE:
         return content[1 : 1 + 2 * length].decode("utf-16-le", "replace")
     return content[1 : 1 + length].decode("latin-1")

@@ -20,7 +20,7 @@ _PARAGRAPHS = frozenset(("p", "v", "text-author", "subtitle", "td", "th"))
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The book in ``data``. Raises ExtractError for what is none."""
+    """The book in ``data``. Raises ExtractError if it is not one."""
     text = _DECLARATION.sub("", encoding.decode(data, "xml").text, count=1)
     parser = etree.XMLParser(
         recover=True,

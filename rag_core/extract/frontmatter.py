@@ -154,7 +154,7 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _value(values: dict[str, Any], *keys: str) -> Any:
-    """The value of the first of ``keys`` that has one, whatever the case of its name."""
+    """The value of the first of ``keys`` that has one, in upper or lower case."""
     folded = dict(zip(map(str.lower, map(str.strip, values)), values.values(), strict=True))
     for key in keys:
         if folded.get(key) is not None:

@@ -88,7 +88,7 @@ def are_clippings(beginning: bytes) -> bool:
 
 
 def clipping_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Where each entry stands, without the line that ends it."""
+    """The span of each entry, without the line that ends it."""
     begun = 0
     for place, line in find_all(data, _LINE, _LONGEST_LINE):
         yield begun, place
@@ -97,7 +97,7 @@ def clipping_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def parse_clipping(text: str) -> Clipping | None:
-    """Read an entry; None if it is none."""
+    """Read an entry; None if the text is not one."""
     text = text.replace("\ufeff", "")
     match = _ENTRY.match(text)
     if match is None:

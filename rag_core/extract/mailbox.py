@@ -56,7 +56,7 @@ def newest_first(mailbox: Sliced) -> list[Message]:
 
 
 def id_of(mailbox: Sliced, message: Message) -> str:
-    """What the message calls itself; '' if it does not say so, or in a way that is none."""
+    """The id that the message gives itself; '' if there is none or it is malformed."""
     match = _ID.search(_head(mailbox, message.start, message.end))
     return match[1].decode("ascii") if match else ""
 
@@ -79,7 +79,7 @@ def _head(mailbox: Sliced, start: int, end: int) -> bytes:
 
 
 def _separates(mailbox: Sliced, start: int, line: bytes) -> bool:
-    """Whether the ``line`` at ``start`` stands before a message."""
+    """Whether the ``line`` at ``start`` is the one before a message."""
     follows_empty = not start or mailbox[max(0, start - 3) : start].endswith((b"\n\n", b"\n\r\n"))
     end = start + len(line)
     return (

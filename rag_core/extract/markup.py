@@ -27,8 +27,8 @@ class Heading:
 def sections(
     headings: Iterable[Heading], start: int, end: int, *, marked: bool = False
 ) -> tuple[Segment, ...]:
-    """One segment from each heading to the next, and one for what stands before the first, between the
-    offsets ``start`` and ``end``; ``marked`` ones keep the levels of their headings."""
+    """One segment from each heading to the next, and one for the text before the first, between the offsets
+    ``start`` and ``end``; ``marked`` ones keep the levels of their headings."""
     segments: list[Segment] = []
     stack: list[Heading] = []
     begin = start

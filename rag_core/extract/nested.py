@@ -44,7 +44,7 @@ Children = Callable[[NestedEntry], list[NestedEntry]]
 
 
 def entries_of_json(text: str) -> tuple[Segment, ...]:
-    """The entries of a JSON document; one segment for what is none."""
+    """The entries of a JSON document; a single segment if the text is not JSON."""
     first = _skip(text, 0)
     try:
         _, end = _DECODER.raw_decode(text, first)

@@ -1,5 +1,5 @@
 """What the apps that keep notes write into the names of files: a time before the title (Zettelkasten, Denote,
-Org-roam), tags (Denote), folders (Logseq), an identifier behind the title (Notion)."""
+Org-roam), tags (Denote), folders (Logseq), an identifier after the title (Notion)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_of_notion(name: str) -> bool:
 
 
 def without_numbers(name: str) -> str:
-    """The name of a file, or its stem, without what an app wrote before and behind its title, with ``/``
+    """The name of a file, or its stem, without what an app wrote before and after its title, with ``/``
     between the names of pages: ``202511081015 Bread`` → ``Bread``, ``a___b`` → ``a/b``."""
     if (denote := _DENOTE.match(name)) and denote[1]:
         return denote[1].replace("-", " ") + name[denote.end() :]

@@ -130,7 +130,7 @@ def displayed_number(value: float, code: str, *, since_1904: bool = False) -> st
 
 
 def displayed_text(text: str, code: str) -> str:
-    """Return ``text`` as a cell with this format code shows it: with what stands around ``@``."""
+    """Return ``text`` as a cell with this format code shows it: in place of the ``@``."""
     section = _sections(code)[-1]
     if "@" not in section.kinds or section.code == "@":
         return text

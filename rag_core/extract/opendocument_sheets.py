@@ -1,5 +1,5 @@
-"""OpenDocument spreadsheets (ODS) → each cell as it is shown, and what stands beside the cells: comments,
-links, text boxes, charts, headers and footers."""
+"""OpenDocument spreadsheets (ODS) → each cell as it is shown, then comments, links, text boxes, charts,
+headers and footers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class _Reader:
         return None
 
     def rows(self, beside: Beside) -> Iterator[Row]:
-        """Yield the rows of the sheet; what stands beside them goes into ``beside``."""
+        """Yield the rows of the sheet; add everything else that it shows to ``beside``."""
         number = 1
         for event, element in self._events():
             kind = local_name(element)
@@ -164,7 +164,7 @@ class _Reader:
 
 
 def _attribute(element: _Element, name: str) -> str:
-    """Return an attribute, whatever its namespace; '' without one."""
+    """Return an attribute of any namespace; '' if there is none."""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 
@@ -189,7 +189,7 @@ def _shown(cell: _Element) -> str:
 
 
 def _text(element: _Element) -> str:
-    """Return the text of a paragraph with its spaces, without what stands apart in it."""
+    """Return the text of a paragraph with its spaces, without notes, comments and frames in it."""
     pieces = [element.text or ""]
     for child in element.iterchildren():
         match local_name(child):

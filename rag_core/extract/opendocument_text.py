@@ -1,5 +1,5 @@
-"""The text of paragraphs in OpenDocument as it is shown, without what stands apart from it: notes, comments,
-frames, pictures and charts, which are kept."""
+"""The text of paragraphs in OpenDocument as it is shown. Notes, comments, frames, pictures and charts in a
+paragraph are collected separately."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FRAMES = frozenset({"frame", "custom-shape", "g", "rect", "ellipse", "line", "co
 
 
 class OpenText:
-    """Gives the text of elements. It keeps what stands apart, by heading: Notes, Comments, Links, Pictures,
-    Charts; and the boxes of text, which are read after their paragraph."""
+    """Gives the text of elements. It collects by heading what is not part of the text: Notes, Comments,
+    Links, Pictures, Charts; and the boxes of text, which are read after their paragraph."""
 
     def __init__(self, archive: ZipFile, warnings: list[str]) -> None:
         self.readings = Readings()
@@ -48,7 +48,7 @@ class OpenText:
         return boxes
 
     def read_apart(self, element: _Element) -> None:
-        """Keep what an element holds that is not in the text beside it."""
+        """Collect what an element holds that is not part of the text around it."""
         name = local_name(element)
         if name == "annotation":
             author = element.findtext("{*}creator") or ""
@@ -131,7 +131,7 @@ class OpenText:
 
 
 def _attribute(element: _Element, name: str) -> str:
-    """Return an attribute, whatever its namespace; '' without one."""
+    """Return an attribute of any namespace; '' if there is none."""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 

@@ -22,7 +22,7 @@ _DEEPEST = 3  # levels that are headings
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The entries in ``data``; what is no outline is read as the text that it is."""
+    """The entries in ``data``; if it is not an outline, it is read as plain text."""
     decoded = encoding.decode(data, "xml")
     text = _DECLARATION.sub("", decoded.text, count=1)
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)

@@ -22,7 +22,8 @@ _SHOWN = ("From", "To", "Cc", "Date")
 
 
 def outlook_message(data: bytes) -> EmailMessage:
-    """The message in ``data`` with its attachments. Raises what the package raises for what is none."""
+    """The message in ``data`` with its attachments. If it is not one, the package's own exception is
+    raised."""
     saved = Message.load(data)
     found = EmailMessage()
     for header, said in _headers(saved).items():

@@ -18,7 +18,7 @@ _LONGEST_TITLE = 1000
 
 
 def reference_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Where each reference is. What stands before the first one is a part of its own, if there is text."""
+    """The span of each reference. Text before the first one is a part of its own."""
     starts = [place for place, _ in find_all(data, _BEGINS, _LONGEST_LINE)]
     if starts and data[: starts[0]].strip():
         starts.insert(0, 0)

@@ -1,8 +1,7 @@
 """Rich text (RTF) → its text, footnotes, comments, headers, text boxes, and the addresses of links.
 
-striprtf reads the text itself. It leaves out what stands in groups apart, which are cut out before and read
-one by one.
-"""
+striprtf reads the text itself. It leaves out footnotes, comments and the like: their groups are cut out first
+and read one by one."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ _CODE_PAGE = re.compile(r"\\ansicpg\d{1,5}|\\mac\b|\\pca?\b")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``. Raises ExtractError for what is no rich text."""
+    """The document in ``data``. Raises ExtractError if it is not rich text."""
     if not data.lstrip().startswith(_BEGINNING):
         raise damaged(path, data)
     source = _without_hidden(_without_binary(data).decode("latin-1"))
@@ -52,7 +51,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _texts(apart: list[tuple[str, str]], head: str) -> dict[str, dict[str, None]]:
-    """The text of each group that stands apart, by heading; each text once. ``head`` begins a document."""
+    """The text of each group that was cut out, by heading; each text once. ``head`` begins a document."""
     texts: dict[str, dict[str, None]] = {}
     for name, written in apart:
         texts.setdefault(_HEADINGS[name], {})[_plain(f"{head} {written}}}").strip()] = None
@@ -94,7 +93,8 @@ def _head(source: str) -> str:
 
 
 def _taken_apart(source: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text without the groups that stand apart, and the name and the content of each of these."""
+    """The text without the groups that are read one by one, then the name and the content of each of
+    these."""
     parts: list[str] = []
     apart: list[tuple[str, str]] = []
     place = 0
@@ -107,7 +107,7 @@ def _taken_apart(source: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _end_of_group(source: str, start: int) -> int:
-    """Where the group ends whose brace stands at ``start``."""
+    """The end of the group whose brace is at ``start``."""
     depth = 0
     for match in _SIGN.finditer(source, start):
         depth += {"{": 1, "}": -1}.get(match[0], 0)

@@ -1,4 +1,5 @@
-"""What all readers of spreadsheets share: the rows of a sheet and what stands beside them, as passages."""
+"""What all readers of spreadsheets share: the rows of a sheet, and everything else that it shows, as
+passages."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ Note = tuple[int, str]
 
 
 class Beside:
-    """What a sheet shows beside its rows: texts under the headings `Comments`, `Links` and so on."""
+    """What a sheet shows apart from its rows: texts under the headings `Comments`, `Links` and so on."""
 
     def __init__(self) -> None:
         self._notes: dict[str, dict[Note, None]] = {}

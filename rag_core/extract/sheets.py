@@ -43,7 +43,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str] | None:
-    """Read XLSX, XLSB and ODS, whatever the suffix says. Return what could not be read; None for others."""
+    """Read XLSX, XLSB and ODS, even with a wrong suffix. Return what could not be read; None for other
+    files."""
     if not is_zipfile(io.BytesIO(data)):
         return None
     with ZipFile(io.BytesIO(data)) as archive:

@@ -58,7 +58,7 @@ class _Parts:
 
 
 def tnef_message(data: bytes) -> EmailMessage:
-    """The message in ``data`` with its attachments. Raises ValueError for what is none."""
+    """The message in ``data`` with its attachments. Raises ValueError if it is not one."""
     if not data.startswith(MAGIC):
         raise ValueError("it does not begin as TNEF")
     parts = _Parts()

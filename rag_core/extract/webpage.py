@@ -154,13 +154,13 @@ class _Ruby:
         self._part = ""
 
     def begin(self, tag: str, text: str) -> str:
-        """Begin an element with this text. Return what is seen of it."""
+        """Begin an element with this text. Return the text that is shown."""
         if tag in ("rt", "rtc", "rp", "rb"):
             self._part = tag
         return self._shown(text)
 
     def end(self, tag: str, text: str) -> str:
-        """End an element with text behind it. Return what is seen of it."""
+        """End an element with the text after it. Return the text that is shown."""
         if tag in ("rt", "rtc", "rp", "rb"):
             self._part = ""
         return self._shown(text)

@@ -131,7 +131,7 @@ class WordText:
 
 
 def _attribute(element: _Element, name: str) -> str:
-    """Return an attribute, whatever its namespace; '' without one."""
+    """Return an attribute of any namespace; '' if there is none."""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 

@@ -1,5 +1,5 @@
-"""Workbooks in Open XML (XLSX, XLSM), transitional and strict → each cell as it is shown, and what stands
-beside the cells: comments, links, text boxes, charts, headers and footers."""
+"""Workbooks in Open XML (XLSX, XLSM), transitional and strict → each cell as it is shown, then comments,
+links, text boxes, charts, headers and footers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _read_shared(book: Book, related: Iterable[Relation]) -> None:
 
 
 def _texts(book: Book, part: str) -> list[str]:
-    """Return the table of texts; of a damaged one what stands before the damage."""
+    """Return the table of texts; of a damaged table, the part before the damage."""
     texts: list[str] = []
     try:
         for item in _elements(book.archive, part, "si"):
@@ -205,7 +205,7 @@ def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
 
 
 def _rows(book: Book, name: str, part: str, related: dict[str, Relation], beside: Beside) -> Iterator[Row]:
-    """Yield the rows of a sheet; put its links, headers and hidden numbers into ``beside``."""
+    """Yield the rows of a sheet; add its links, headers and hidden numbers to ``beside``."""
     number = 0
     addresses: set[str] = set()
     try:
@@ -294,7 +294,7 @@ def _code(book: Book, cell: _Element) -> str:
 
 
 def _shown_number(book: Book, value: str, code: str, place: str, row: int, beside: Beside) -> str:
-    """Return a number or a date as its cell shows it; what it hides goes ``beside``."""
+    """Return a number or a date as its cell shows it; the hidden value is added to ``beside``."""
     number = _number(value, since_1904=book.since_1904)
     if number is None:
         return value

@@ -324,9 +324,9 @@ def _in_one_line(segment: Segment) -> Segment:
 
 
 def main(limit_s: int, memory: int, pictures: str) -> None:
-    """Answer requests until their end. No file and no picture in one takes longer than ``limit_s`` seconds,
-    whatever becomes of the app. Linux refuses more than ``memory`` bytes also to the programs that readers
-    start."""
+    """Answer requests until the app closes the pipe. A file, or a picture in one, takes at most ``limit_s``
+    seconds, even without the app. On Linux, programs that readers start have the limit of ``memory`` bytes,
+    too."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):  # no ``print`` of a package reaches the pipes
@@ -410,7 +410,7 @@ def _answered(line: bytes, data: bytes) -> bytes:
 
 @contextmanager
 def _failing(extension: Extension, data: bytes, path: PurePosixPath) -> Iterator[None]:
-    """Turn whatever a reader raises into an ExtractError: about the file where the reader is ours, else about
+    """Turn any exception of a reader into an ExtractError: about the file if the reader is ours, else about
     its package."""
     if extension.package:
         with extension.errors(ExtractError, "reading this file"):
