@@ -20,8 +20,8 @@ from rag_core.messages import Message, say
 
 
 class RagError(Exception):
-    """An error in two sentences: what is wrong, and what to do next. Either may be a `Message`, which pages
-    replace."""
+    """An error in two sentences: what is wrong, and what to do next. The second may be a `Message`, which
+    pages word for their buttons."""
 
     code: ClassVar[str] = "unexpected"
     """What programs tell the kind by: the name of the class, such as ``not_found`` or ``store_busy``."""

@@ -40,8 +40,8 @@ class Extension:
         return f"{self.package!r} {self.version}".strip()
 
     def problem(self, sentence: str, **values: object) -> str:
-        """Return a sentence about this extension, which stands for ``{extension}`` in it, as ``values`` stand
-        for their names."""
+        """Return a sentence about this extension: its ``{extension}`` becomes the extension, other names in
+        braces become their ``values``."""
         extension = f"The package {self}, which adds {self.name!r} to commonplace.{self.kind},"
         if not self.package:
             extension = f"The reader of {self.name.rpartition('.')[2].upper()} files"

@@ -78,7 +78,8 @@ class Document:
 
     @property
     def address(self) -> str:
-        """What it is asked for with: the path of its file, for a part with its name behind ``#``."""
+        """The name to ask for it with: the path of its file; for a part, followed by ``#`` and the name of
+        the part."""
         return f"{self.path}#{self.part}" if self.part else self.path
 
     @property

@@ -180,7 +180,7 @@ def added_embedders() -> Mapping[str, Added]:
 
 @cache
 def added_vector_indexes() -> Mapping[str, Added]:
-    """Return a provider for each vector index that installed packages add, even under a name that is built
-    in."""
+    """Return a provider for each vector index that installed packages add, also if a built-in one has its
+    name."""
     opens, extensions = "vectors.foreign:package_backend", catalogue("vector_indexes", VECTOR_INDEXES)
     return {name: Added(name, name, opens, extension=added) for name, added in extensions.items()}

@@ -87,7 +87,7 @@ _SYSTEM = 0x4
 
 
 def is_hidden(status: os.stat_result) -> bool:
-    """Whether the system does not show a file or folder to people, whatever its name."""
+    """Whether the system hides a file or folder from people, by a mark and not by its name."""
     flags: int = getattr(status, "st_flags", 0)
     attributes: int = getattr(status, "st_file_attributes", 0)
     if attributes & _SYSTEM and not stat.S_ISDIR(status.st_mode):  # Explorer marks folders that have an icon

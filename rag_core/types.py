@@ -188,8 +188,8 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, a date or a code in a text: where it stands, its parts, and forms that are the same
-    however it is written."""
+    """A number, a date or a code in a text: its place, its parts, and the forms that all its spellings
+    share."""
 
     span: tuple[int, int]  #: Its (start, end).
     parts: tuple[str, ...]  #: Its words and digits, lower case.
@@ -399,7 +399,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How much stores are behind the files in their folders."""
+    """How many changes in their folders stores have not taken in yet."""
 
     looking: bool  #: Whether a job still looks for changed files.
     reading: int  #: Files that a job still has to read.

@@ -12,7 +12,7 @@ LinkType = Literal["wikilink", "embed", "markdown"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk in reading order."""
+    """One of several chunks of a document in reading order: the one that was asked for, or one near it."""
 
     key: str
     content: str

@@ -29,9 +29,9 @@ _current: ContextVar[ActiveRequest | None] = ContextVar("request", default=None)
 
 @dataclass(frozen=True, slots=True)
 class PageMessages:
-    """Two functions that read websocket messages of a page. ``guest_may_send`` tells whether a guest's
-    message may pass. ``to_page`` removes local paths from a message, and also returns the session that it
-    starts ('' for most)."""
+    """Two functions that read the websocket messages of a page. ``guest_may_send`` says whether a guest's
+    message may pass. ``to_page`` returns a message without local paths, and the id of the session that the
+    message starts ('' for most)."""
 
     guest_may_send: Callable[[bytes], bool]
     to_page: Callable[[bytes], tuple[bytes, str]]

@@ -157,10 +157,10 @@ class Answer(Shown):
     query: str = at("query", "raw")
     store: Annotated[OnlyOne, described("The one store that was searched, else null.")] = at("stores")
     stores: list[str]
-    convincing: Annotated[bool, described("Whether anything found is good enough.")]
+    convincing: Annotated[bool, described("Whether any result fits the query.")]
     results: list[Hit] = at("hits")
     total_results: Size = at("hits")
-    has_more: Annotated[bool, described("Whether more follows that is good enough.")]
+    has_more: Annotated[bool, described("Whether more results follow that fit the query.")]
     unshown: Annotated[int, described("How many near misses follow at least; `offset` gives them.")]
     query_time_ms: Tenths
     timestamp: Annotated[str, described("When it was asked: ISO 8601, UTC.")]

@@ -237,7 +237,8 @@ def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
 
 @contextmanager
 def field(name: str) -> Iterator[None]:
-    """A block whose errors get the field's name in front. InvalidInput and NotFound become InvalidInput."""
+    """Context manager: put the field's name in front of errors. InvalidInput and NotFound become
+    InvalidInput."""
     try:
         yield
     except (InvalidInput, NotFound) as error:
@@ -252,7 +253,7 @@ def filters_of(given: Mapping[str, Any]) -> types.Filters:
 
 @contextmanager
 def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
-    """A block in which the error for an unknown store names the request's field ``text`` if the query names
+    """Context manager: the error for an unknown store names the request's field ``text`` if the query names
     stores, and the field ``stores`` otherwise.
 
     Raises InvalidInput, also for a query that is empty or malformed.

@@ -1,5 +1,5 @@
-"""Checking what a model says, statement by statement: its quotes must stand in the passage that it names,
-word for word; numbers of passages that do not exist are taken out."""
+"""Checking what a model says, statement by statement: its quotes must be in the passage that it names, word
+for word; numbers of passages that do not exist are taken out."""
 
 from __future__ import annotations
 

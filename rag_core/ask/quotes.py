@@ -77,7 +77,7 @@ def mark_at(text: str, position: int) -> QuoteMark | None:
 
 
 def _sign(written: str) -> str:
-    """Return the quote character that a mark stands for, such as one of HTML's; '' if it is none."""
+    """Return the quote character that a mark stands for, such as one of HTML's; '' if it is not one."""
     if written[0] in SIGNS:
         return written[0]
     written = written.removeprefix("\\")

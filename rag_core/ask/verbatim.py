@@ -71,8 +71,8 @@ class Held:
         return places[pieces_found[0][0]], places[pieces_found[-1][1] - 1] + 1
 
     def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[QuoteSpan]:
-        """Return the places in ``form``, from ``start`` on, where ``wanted`` stands as whole words. The first
-        letter may be upper or lower case."""
+        """Return the places in ``form``, from ``start`` on, where ``wanted`` is found as whole words. The
+        first letter may be upper or lower case."""
         if not any(char.isalnum() for char in wanted):
             return
         spans: list[QuoteSpan] = []

@@ -81,8 +81,8 @@ def print_json(value: JsonValue) -> None:
 
 @contextmanager
 def asking(option: str) -> Iterator[None]:
-    """A block that asks the owner a question. If nobody can answer, as in a script, it raises a RagError
-    that names the ``option`` to use instead."""
+    """Context manager around a question to the owner. If nobody can answer, as in a script, it raises a
+    RagError that names the ``option`` to use instead."""
     try:
         yield
     except click.Abort as stopped:

@@ -44,8 +44,8 @@ class Worded(click.Command):
 
 
 def searched_stores_option(asked: str) -> Callable[[Any], Any]:
-    """Return the option ``--store NAME``, which can be repeated. ``asked`` is the participle in its help:
-    what is done with every store without it."""
+    """Return the option ``--store NAME``, which can be repeated. ``asked`` is the word in its help for what
+    is done with all stores if it is not given, such as *searched*."""
     return options.setting_option(
         "--store",
         "stores",

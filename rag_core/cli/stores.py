@@ -175,9 +175,8 @@ def switch(
 ) -> None:
     """Change the embedder or the vector index of a store.
 
-    The new vectors are made beside the old ones, which searches use until all are there. A cancelled switch
-    goes on with the next run.
-    """
+    Searches use the old vectors until all new ones are there. A cancelled switch goes on with the next
+    run."""
     library = options.library_of_owner()
     if abandon:
         info = library.placement.abandon_switch(OWNER, name)

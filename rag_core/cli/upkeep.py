@@ -85,8 +85,7 @@ def repair(store: str) -> None:
     """Rebuild a store that `verify` found damaged.
 
     Reads its folders into a new file, and copies your decisions and the intact vectors into it. Keeps the
-    damaged file beside it.
-    """
+    damaged file next to it."""
     repaired = options.library_of_owner().upkeep.repair(OWNER, store)
     options.emit(asdict(repaired), lambda: show_repair(repaired))
 

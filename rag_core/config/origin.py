@@ -1,4 +1,4 @@
-"""Written values that know where they stand, so that errors and ``commonplace config`` can say it."""
+"""Written values that know their place in a file, so that errors and ``commonplace config`` can say it."""
 
 from __future__ import annotations
 

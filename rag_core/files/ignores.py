@@ -116,7 +116,7 @@ def is_home(folder: bytes) -> bool:
 
 def is_secret(name: bytes) -> bool:
     """Whether the name of a file looks like that of a key or a password store. Such files are never read,
-    whatever the patterns."""
+    even if a pattern names them."""
     lower = name.lower()
     return lower.endswith(_SECRET_SUFFIXES) or lower.startswith(_SECRET_PREFIXES) or lower in _SECRET_NAMES
 

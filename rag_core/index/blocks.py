@@ -30,7 +30,8 @@ class ReferencedBlocks:
     _text_of: Mapping[str, str] = field(default_factory=dict)
 
     def shown_in(self, note: Extracted, folder: EmbeddedPictures | None) -> Extracted:
-        """Return the note with the text of each block that it refers to; ``folder`` is where it stands."""
+        """Return the note with the text of each block that it refers to; ``folder`` is the folder of the
+        note."""
         if folder is None or note.file_type != "markdown" or not note_apps.refers_to_blocks(note.text):
             return note
         if self._folder is not folder:

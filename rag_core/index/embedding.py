@@ -122,7 +122,7 @@ class Embedding:
             embedded = embeddings.count_embedded(db, self._identity_id) if waiting else 0
         if count:
             private = plural(count, "private text")
-            self.log.say(f"Not sent to {host_of(server)}: {private}. Words find them.")
+            self.log.say(f"Not sent to {host_of(server)}: {private}. Searches find them by words only.")
         self.log.estimate.texts.left = waiting
         self.log.phase("embedding", embedded + waiting, embedded)
         self._part = max(_SEND_EVERY, waiting // _PARTS)

@@ -1,4 +1,4 @@
-"""How long a run still takes: what is left of each kind of work, by the pace of the last minute.
+"""How long a run still takes: the work that is left of each kind, divided by the pace of the last minute.
 
 Files are read first; then texts are embedded while pictures are read at the same time, with what processors
 have to spare: a picture may take ten times as long as it takes alone. When the texts are done, pictures go on

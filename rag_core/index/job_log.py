@@ -37,7 +37,7 @@ class JobLog:
         self._noted = 0.0
 
     def phase(self, phase: Phase, total: int, done: int = 0) -> None:
-        """Begin a phase of ``total`` steps (0: unknown), of which earlier jobs have ``done`` some."""
+        """Begin a phase of ``total`` steps (0: unknown); ``done`` of them were done by earlier jobs."""
         self._stepped = time.monotonic()
         if phase == "reading":
             self.estimate.files.left = total

@@ -42,8 +42,8 @@ class Move:
 
 
 def moved_in_cloud(gone: Sequence[KnownFile], in_cloud: Sequence[FileRecord]) -> list[Move]:
-    """Pair files that are only in a cloud with missing documents of the same size, time and type, where there
-    is one of each."""
+    """Pair a file that is only in a cloud with the missing document of the same size, time and type, if there
+    is exactly one of each."""
     new: defaultdict[tuple[int, int, str], list[FileRecord]] = defaultdict(list)
     missing: defaultdict[tuple[int, int, str], list[KnownFile]] = defaultdict(list)
     for file in in_cloud:

@@ -81,7 +81,7 @@ class KnownParts:
         self._last: tuple[tuple[int, ...], dict[str, ContainedPart]] = (), {}
 
     def find(self, data: FileSlices, path: PurePosixPath, name: str) -> ContainedPart | None:
-        """The part ``name`` of a file; None if it has none that is called so."""
+        """The part called ``name`` of a file; None if there is no such part."""
         version, known = self._last
         if version != data.version:
             known = {part.name: part for part in parts_of(data, path)}
@@ -173,7 +173,7 @@ class PartsReading:
         self.passages = new + result.chunks_added, left + result.chunks_skipped
 
     def document(self) -> Extracted:
-        """What the row of the file says: no text, and what cannot be read."""
+        """The document for the row of the file: it has no text, and lists what cannot be read."""
         return row_of_file(self.file, self.path, warnings=tuple(self._warnings()))
 
     def _warnings(self) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The queue of pictures: OCR reads a few at a time, in a thread of its own, while the run does all the rest.
 
-What is left to read stands in ``documents.pictures_left``, so a run that ends early loses nothing. Each step
-reads a document again, with the texts of the pictures that were read before and of a few more, and stores it.
-"""
+The pictures that are left to read are counted in ``documents.pictures_left``, so a run that ends early loses
+nothing. Each step reads a document again, with the texts of the pictures that were read before and of a few
+more, and stores it."""
 
 from __future__ import annotations
 

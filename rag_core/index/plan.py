@@ -199,7 +199,7 @@ def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord
 
 
 def forgetting(store: Store, source: Source) -> Plan:
-    """Return the plan that removes every document of a source, whatever is on disk."""
+    """Return the plan that removes every document of a source; the disk is not looked at."""
     with store.read() as db:
         return Plan(source, deleted=[*_known(db, source.id).values()])
 

@@ -214,7 +214,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """A block in which any fault of the portable file ``path`` is raised as a StoreError."""
+    """Context manager: raise any fault of the portable file ``path`` as a StoreError."""
     try:
         yield
     except _Unfit as error:

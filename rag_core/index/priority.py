@@ -35,7 +35,7 @@ class SearchPriority:
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """A block that counts as one search."""
+        """Context manager: count the block as one search."""
         with self._lock:
             self._searching += 1
             self._quiet.clear()
@@ -56,7 +56,7 @@ class SearchPriority:
         self._quiet.wait(LONGEST_WAIT_S)
 
     def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """Yield ``items`` in order: all that are left in one list, or lists of one while people search."""
+        """Yield ``items`` in order, in lists: one by one while people search, else all the rest at once."""
         done = 0
         while done < len(items):
             self.yield_to_searches()

@@ -311,8 +311,8 @@ class Reading:
     def _put_parts(
         self, root: Path, file: write.FileRecord, container: Container, outcome: Outcome, started: float
     ) -> FileResult | None:
-        """Store each part of a file, and then the file; of what is stored already only what changed. Raises
-        RagError if it cannot be read."""
+        """Store each new or changed part of a file, and then the file. Raises RagError if it cannot be
+        read."""
         contained = parts_of(container.data, container.path)
         whole = None
         if not contained:

@@ -1,9 +1,8 @@
 """Repair of a damaged store: a new file from its folders takes the place of the old one.
 
 An ordinary run reads the folders into a new file. The old file gives the vectors whose checksum fits, the
-file beside it the owner's decisions. At the end the new file takes the name of the old one, which is kept.
-Killed at any moment, the store is the old one or the new one.
-"""
+file next to it the owner's decisions. At the end the new file takes the name of the old one, which is kept.
+Killed at any moment, the store is the old one or the new one."""
 
 from __future__ import annotations
 
@@ -200,7 +199,7 @@ def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
 
 @contextmanager
 def _damage_ignored() -> Iterator[None]:
-    """A block in which errors due to a damaged file are ignored. Others are raised."""
+    """Context manager: ignore errors that a damaged file causes. Others are raised."""
     try:
         yield
     except StoreDamaged:
@@ -317,8 +316,8 @@ def _failed_files(db: sqlite3.Connection, job: Job | None) -> set[str]:
 
 @contextmanager
 def _unwritten(path: Path) -> Iterator[Callable[[], None]]:
-    """A block during which no other process can write to a store, if the store can be locked at all. Gives
-    what ends this early."""
+    """Context manager: let no other process write to a store, if the store can be locked at all. Gives a
+    function that ends this early."""
     try:
         db = connect(path, "rw")
     except StoreDamaged:

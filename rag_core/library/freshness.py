@@ -1,4 +1,4 @@
-"""Whether the files on disk are still what was indexed, by their stat; for a single file by its bytes."""
+"""Whether files have changed since they were indexed: by their stat, for a single file by its bytes."""
 
 from __future__ import annotations
 

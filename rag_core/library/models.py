@@ -1,4 +1,4 @@
-"""The models, servers and services that stores may use: how they stand, fetching a model, trying one."""
+"""The models, servers and services that stores may use: their state, fetching a model, trying one."""
 
 from __future__ import annotations
 

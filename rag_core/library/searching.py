@@ -170,8 +170,8 @@ class Searching(Service):
         return tuple(others[:MOST_OTHERS])
 
     def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
-        """Return notices about unreadable files whose names match the query. If something else fits the
-        query, their whole name has to be in it."""
+        """Return notices about unreadable files whose names match the query. If there are other results, only
+        files whose whole name is in the query count."""
         text, whole = answer.query.text, answer.convincing
         failed: list[Notice] = []
         for name in answer.stores:
@@ -324,8 +324,8 @@ class Searching(Service):
 
     def _known_words(self, stores: Sequence[Store], query: Query) -> frozenset[str]:
         """Return the query's words that the built-in model of one of the stores has as whole words, also in
-        the plural. They are no typing errors, even if no passage has them: meaning finds what they are
-        about."""
+        the plural. They are no typing errors, even if no passage has them: notes about them can be found by
+        meaning."""
         known: set[str] = set()
         for store in stores:
             with suppress(EmbedderError, StoreError):

@@ -198,7 +198,7 @@ class Stores(Service):
             try:
                 drop_remote(self._stores, store)
             except VectorError:
-                message = f"Store {store.name!r} is made, but its vector index is not yet: {error}"
+                message = f"Store {store.name!r} is made, but its vector index could not be made yet. {error}"
                 raise VectorError(message, "The next job makes it.") from error
             self._stores.delete(OWNER, store.name)
             raise
@@ -222,7 +222,9 @@ class Stores(Service):
                 for folder in folders:
                     self._sources.add(viewer, name, *folder)
             except RagError as error:
-                sentences.append(f"The declared store {name!r} could not be made. {error}")
+                sentences.append(
+                    f"The store {name!r}, which config.yaml declares, could not be made. {error}"
+                )
             else:
                 sentences.append(f"Made store {name!r}.")
         return sentences

@@ -48,8 +48,8 @@ _COPY = (
 )
 _MISNAMED = (
     "The file {file!r} in {folder!r} is a copy of the file of store {name!r}, perhaps one that a cloud made"
-    " of a conflict. Searches leave it out. Delete it; or, to look into it, rename it to letters, digits and"
-    " hyphens, and name it with --store."
+    " of a conflict. Searches leave it out. Delete it. To see what is in it, rename it to letters, digits and"
+    " hyphens first; then name it with --store."
 )
 _STRAY = (
     "The file {file!r} in {folder!r} is a store, but no store can have its name. To use it, rename it to"
@@ -203,7 +203,7 @@ def _extensions(timeout_s: float) -> list[DiagnosisStep]:
         embedders = {name: row.extension for name, row in added_embedders().items()}
         indexes = {name: row.extension for name, row in added_vector_indexes().items()}
         groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
-            (packages(), "The package {package} reads files ending in '{name}' as {type}", worker.load),
+            (packages(), "The package {package} reads files that end in '{name}' as {type}", worker.load),
             (
                 installed_chunkers(),
                 "The package {package} adds the chunker '{name}'",

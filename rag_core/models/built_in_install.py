@@ -162,7 +162,7 @@ def _write_model(
     model: BuiltIn, originals: Path, staged: Path, work: Path, report: InstallReport
 ) -> ModelKind:
     """Write the int8 graph if it computes correctly on this machine, else the fp32 one; return which."""
-    report("Quantising the weights …")
+    report("Making the model smaller and faster …")
     weights = _weights(originals / model.weights)
     exact = work / "fp32"
     exact.mkdir()

@@ -67,7 +67,7 @@ def make_tensor(kind: TensorProto, shape: Sequence[int], name: str, data: bytes)
 def make_external_tensor(
     kind: TensorProto, shape: Sequence[int], name: str, file: str, offset: int, length: int
 ) -> Message:
-    """Return a constant whose ``length`` bytes are at ``offset`` in a file beside the graph."""
+    """Return a constant whose ``length`` bytes are at ``offset`` in a file next to the graph."""
     place: Message = []
     for key, value in (("location", file), ("offset", str(offset)), ("length", str(length))):
         place += _message(13, [*_text(1, key), *_text(2, value)])
@@ -118,7 +118,7 @@ def make_graph(
     outputs: Sequence[Message],
     constants: Sequence[Message] = (),
 ) -> Message:
-    """Return a graph (GraphProto) of nodes that stand in the order in which they run."""
+    """Return a graph (GraphProto) of nodes, which are in the order in which they run."""
     graph: Message = []
     for node in nodes:
         graph += _message(1, node)

@@ -47,8 +47,8 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
-    """The owner's settings for the reranker ``name`` ('': none). ``server`` is its address, '' in this
-    process."""
+    """The owner's settings for rerankers. ``name`` is the chosen one ('' for none), ``server`` its address
+    ('' if it runs in this process)."""
 
     name: str = setting("reranker", "")
     key: str = setting("reranker_api_key", "", secret=True)
@@ -96,7 +96,9 @@ class CrossEncoder:
             raise TimeoutError
         logits = self._model.run(self._output, pair.ids, pair.type_ids).reshape(-1)
         if logits.size not in (1, 2):
-            message = f"The model {self._name!r} gives {logits.size} numbers for a pair."
+            message = (
+                f"The model {self._name!r} is no reranker: it gives {logits.size} numbers for two texts."
+            )
             raise EmbedderError(message, "Choose a reranker (a cross-encoder), which gives one number.")
         return float(logits[-1] - (logits[0] if logits.size > 1 else 0))
 

@@ -42,8 +42,8 @@ class _Dated(Protocol):
 
 
 def with_newness(values: Sequence[float], dated: Sequence[_Dated], recency: float) -> list[float]:
-    """Return the values, each higher by up to ``recency``: all of it for what has the newest ISO date, half
-    of it for each year that something is older. The date '' is the oldest of all."""
+    """Return the values, each raised by up to ``recency``: by all of it for the newest ISO date, and by half
+    as much for each year before that. The date '' is the oldest of all."""
     days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in dated]
     newest = max(days, default=0)
     return [value + recency * 2 ** ((day - newest) / _YEAR) for value, day in zip(values, days, strict=True)]

@@ -1,4 +1,4 @@
-"""The fourth stage of a search: passages as documents, each document once, where its best passage stands.
+"""The fourth stage of a search: passages as documents, each document once, at the rank of its best passage.
 
 Passages that are nearly equal are one result. Two are nearly equal if nine tenths of their shingles (runs of
 four words) are the same; Broder, "On the resemblance and containment of documents" (1997). Sets that alike

@@ -150,7 +150,7 @@ def _parts(text: str, properties: Collection[str]) -> _Parts:
 
 
 def _groups(text: str) -> list[Message]:
-    """Say of each group in parentheses beside an OR that it is not read as one, if that matters."""
+    """Note for each group in parentheses next to an OR that it is not read as a group, if that matters."""
     remarks: list[Message] = []
     for match in _GROUP.finditer(text):
         group = match[1] or match[2]
@@ -165,7 +165,7 @@ def _is_not_shouted(token: re.Match[str]) -> bool:
 
 
 def _join(before: re.Match[str], token: re.Match[str], parts: _Parts) -> None:
-    """Note that an OR stands between two tokens. Filters of one kind are alternatives anyway."""
+    """Note that there is an OR between two tokens. Filters of one kind are alternatives anyway."""
     if before["word"] and token["word"]:
         parts.either.append((before["word"], token["word"]))
     elif not (before["key"] and before["key"] == token["key"]):

@@ -73,7 +73,7 @@ def excerpt_of(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[P
 
 
 def with_marks(text: str, query: Query) -> tuple[Piece, ...]:
-    """Cut a text, such as a title, into pieces, of which those that match the query are marked."""
+    """Cut a text, such as a title, into pieces and mark the pieces that match the query."""
     spans = highlight(text, query.terms.loose, query.phrases)
     return tuple(shown_pieces(text, spans, (0, len(text)), ()))
 

@@ -1,4 +1,4 @@
-"""The making of a store's file: beside the others until it is whole."""
+"""The making of a store's file, in a folder of its own until it is whole."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
-They stand in a file beside the store (``NAME.decisions.json``), and that file is right: a store whose rows
-say anything else is damaged, and ``repair`` makes it again from the file. A decision is written into the file
+They are in a file next to the store (``NAME.decisions.json``), and that file is right: a store whose rows say
+anything else is damaged, and ``repair`` makes it again from the file. A decision is written into the file
 with the hash of the one before, then committed to the store, then written without that hash. After a kill in
-between, the next process that opens the store takes the rows as they are.
-"""
+between, the next process that opens the store takes the rows as they are."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ again from the rows."""
 
 
 def beside(store: Path) -> Path:
-    """The path of the file beside a store. It need not exist."""
+    """The path of the file next to a store. It need not exist."""
     return store.with_suffix(".decisions.json")
 
 
@@ -78,7 +77,7 @@ def stored(store: Path) -> Decisions | None:
 
 
 def standing(store: Path, decided: Decisions) -> Standing:
-    """Compare ``decided``, the decisions in the rows of a store, with the file beside it."""
+    """Compare ``decided``, the decisions in the rows of a store, with the file next to it."""
     if (loaded := _load(beside(store))) is None:
         return "no file"
     in_file, replaced = loaded
@@ -88,7 +87,7 @@ def standing(store: Path, decided: Decisions) -> Standing:
 
 
 def settle(store: Path, db: sqlite3.Connection) -> Standing:
-    """Write the file beside a store if it is missing or a decision was interrupted; returns what `standing`
+    """Write the file next to a store if it is missing or a decision was interrupted; returns what `standing`
     found before. ``db`` must hold a write transaction. Raises OSError."""
     decided = read(db)
     before = standing(store, decided)
@@ -103,8 +102,8 @@ def _is_whole(db: sqlite3.Connection) -> bool:
 
 
 def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
-    """Write ``decided`` into the file beside a store; a power cut leaves no half file. A store whose rows are
-    as in ``replaced`` is not damaged either, until the next save. Raises OSError."""
+    """Write ``decided`` into the file next to a store; a power cut leaves no half file. A store whose rows
+    are as in ``replaced`` is not damaged either, until the next save. Raises OSError."""
     path = beside(store)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -161,7 +161,7 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
     """Add an embedder to the store if it is new; returns its row id. If the canary text gets another vector
-    than before, the model behind the name has changed: the old row gets the digest ``former N``."""
+    than before, another model has this name now: the old row gets the digest ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     names = "provider, model, digest, dimension, prompts"
     sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"

@@ -1,4 +1,4 @@
-"""Errors of a store's file: whose fault one is, and what is said of it to whom."""
+"""Errors of a store's file: whether the file or the disk is at fault, and what owners and guests are told."""
 
 from __future__ import annotations
 

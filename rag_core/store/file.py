@@ -50,8 +50,7 @@ def generation(db: sqlite3.Connection) -> int:
 
 
 def id_of(path: Path) -> str:
-    """Return the id in the file of a store, which is not changed, whatever its name; '' for any other
-    file."""
+    """Return the id in a store's file of any name, without changing it; '' for any other file."""
     with suppress(StoreError, sqlite3.Error, KeyError), closing(connect(path, STILL)) as db:
         return meta(db)["id"]
     return ""
@@ -253,7 +252,7 @@ class Store:
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction for decisions of the owner: durable, and also saved in the file beside the
+        """A write transaction for decisions of the owner: durable, and also saved in the file next to the
         store. Raises StoreDamaged if the store has lost earlier decisions."""
         with self._writer.transaction(durable=True) as db:
             before = decisions.read(db)
@@ -269,7 +268,7 @@ class Store:
             decisions.settle(self.path, db)
 
     def is_as_decided(self) -> bool:
-        """Whether the store has the same decisions as the file beside it. A missing, damaged or unfinished
+        """Whether the store has the same decisions as the file next to it. A missing, damaged or unfinished
         file is written anew."""
         with self.read() as db:
             standing = decisions.standing(self.path, decisions.read(db))
@@ -373,7 +372,7 @@ def rename(
 
 
 def _rename_all(path: Path, target: Path) -> None:
-    """Rename a closed store with what lies beside it. Raises OSError; then it has its old name."""
+    """Rename a closed store with the files next to it. Raises OSError; then it has its old name."""
     beside, target_beside = decisions.beside(path), decisions.beside(target)
     if has_decisions := beside.exists():
         system.replace(beside, target_beside)

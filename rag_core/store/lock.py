@@ -1,5 +1,5 @@
-"""The lock of a store: one process at a time indexes, mends or moves it; the system frees it on ``kill -9``.
-The holder writes what it does into the lock file, so that others can be told why they are refused."""
+"""The lock of a store: one process at a time indexes, repairs or moves it; the system frees it on ``kill
+-9``. The holder writes what it does into the lock file, so that others can be told why they are refused."""
 
 from __future__ import annotations
 

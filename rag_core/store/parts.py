@@ -88,7 +88,7 @@ class StoredPart(NamedTuple):
 
 
 def stored_parts(db: sqlite3.Connection, container: int) -> dict[str, StoredPart]:
-    """The parts of the file with the id ``container``, by what they are called in it."""
+    """The parts of the file with the id ``container``, by their names in it."""
     sql = "SELECT part, id, number, file_hash, extractor, state FROM documents WHERE container = ?"
     return {part: StoredPart(*about) for part, *about in db.execute(sql, (container,))}
 

@@ -93,7 +93,7 @@ def drop_unused_means(db: sqlite3.Connection) -> None:
 
 
 def put_recall(db: sqlite3.Connection, identity_id: int, recall: Recall) -> None:
-    """Keep what was measured of an embedder's vectors."""
+    """Store the measured recall of an embedder's vectors."""
     values = _recall_key(identity_id), f"{recall.share:.4f} {recall.vectors} {recall.width}"
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
 

@@ -44,8 +44,7 @@ def together_or_apart(stores: Sequence[Store], query: Query, viewer: Viewer) -> 
 
 
 def _spellings(query: Query) -> dict[str, list[str]]:
-    """Return the ways to write neighbours together and words apart, each with the words that it stands
-    for."""
+    """Return the ways to write neighbours together and words apart, each with the words that it replaces."""
     spellings: dict[str, list[str]] = {}
     words = [word for word in split_words(query.text) if word.isalpha() and not is_unspaced(word)]
     for first, second in pairwise(words):

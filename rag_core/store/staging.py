@@ -1,4 +1,4 @@
-"""A folder beside the stores for unfinished files while a store is created, exported or imported. It is
+"""A folder next to the stores for unfinished files while a store is created, exported or imported. It is
 locked while its process lives; the next one removes what a killed process left."""
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _vocabulary(db: sqlite3.Connection) -> str:
 
 
 def _ending_with(word: str, vocabulary: str) -> Iterator[str]:
-    """The words of a vocabulary that end with ``word``, whatever the endings of both."""
+    """The words of a vocabulary that end with ``word``, where both are compared without their endings."""
     root = _root(word)
     start = vocabulary.find(root)
     while start >= 0:

@@ -162,8 +162,8 @@ def first_in_name(name: str) -> str | None:
     """Return the day that a file's name tells, in ISO form, or the first day of the month, week or quarter
     that it tells; None without one.
 
-    ``08-11-2025`` may be either of two days and is none; ``2010-11`` is a season or a school year.
-    """
+    ``08-11-2025`` may be either of two days and counts as none; so does ``2010-11``, a season or a school
+    year."""
     name = unicodedata.normalize("NFC", name)
     if not _DIGIT.search(name):
         return None

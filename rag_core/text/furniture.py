@@ -1,12 +1,11 @@
 """Furniture: the parts of a text that a template or a program wrote, such as footers, badges and comments.
 
 The *shape* of a line is the line with one sign for every address, link target and number in it. A line is
-furniture when its shape stands in more than `LEAST` documents of a store, and in more than `SHARE` of them.
-HTML comments, the ``%%`` comments of Obsidian, quotes of earlier mails and what a format writes around words
+furniture when its shape is in more than `LEAST` documents of a store, and in more than `SHARE` of them. HTML
+comments, the ``%%`` comments of Obsidian, quotes of earlier mails and what a format writes around words
 (`text/syntax.py`) always are. Headings, code, lists of links and lines with wikilinks never are, nor is a
 line of fewer than three words (an address counts as one): people look for these. Where two thirds of a vault
-are furniture, embedding takes a third of the time without it.
-"""
+are furniture, embedding takes a third of the time without it."""
 
 from __future__ import annotations
 

@@ -93,14 +93,14 @@ def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[
 
 
 def wikilink(written: str) -> tuple[str, str, str]:
-    """Return the target, the heading and the label of a wikilink, given what stands in its brackets."""
+    """Return the target, the heading and the label of a wikilink, given the text in its brackets."""
     target, _, label = written.partition("|")
     target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
     return target.strip(), heading.strip(), label.strip()
 
 
 def label_of(written: str) -> str:
-    """Return what is shown of a wikilink."""
+    """Return the text that is shown for a wikilink."""
     target, heading, label = wikilink(written)
     return label or " › ".join([name for name in (target, heading) if name])
 
@@ -260,7 +260,7 @@ class _Scanner:
         return end
 
     def _end_of_link(self, opened: _Bracket, start: int) -> int | None:
-        """Return where the link ends whose text ends at ``start``; None if it is none."""
+        """Return the end of the link whose text ends at ``start``; None if it is not a link."""
         limit = min(self.end, start + 1 + MOST_OF_A_DESTINATION)
         if match := DESTINATION.match(self.text, start + 1, limit):
             return match.end()
@@ -356,8 +356,8 @@ def shown_line(text: str) -> str:
 
 
 def instead(written: str) -> str:
-    """Return what is shown in the place of a tag, a comment or a reference: a space for a tag between words,
-    the character for a reference, else ''."""
+    """Return the text that is shown for a tag, a comment or a reference: a space for a tag between words, the
+    character for a reference, else ''."""
     if written.startswith("&"):
         return html.unescape(written)
     tag = TAG.match(written)

@@ -1,5 +1,5 @@
 """The parts of a mail that its sender did not write: quotes of earlier mails, what introduces them, and
-signatures. A forwarded mail is none of these: it is what the mail is about."""
+signatures. A forwarded mail is not left out: it is what the mail is about."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _are_dates(written: str, parts: tuple[str, ...]) -> bool:
 
 def codes(text: str) -> Iterator[Number]:
     """Return the codes in ``text``, such as ``INV-2024-019``, ``utf-8`` and ``E1102``: letters and digits,
-    perhaps with hyphens or slashes between. Hashes are none."""
+    perhaps with hyphens or slashes between. Hashes do not count."""
     for match in _CODE.finditer(text):
         parts = tuple(_WORD.findall(_plain(match[0])))
         if len(parts) == 1:

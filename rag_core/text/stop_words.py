@@ -1,5 +1,6 @@
-"""Words that say nothing of what is looked for, by language: articles, pronouns, prepositions, conjunctions,
-auxiliaries and question words. The lists are short, so that a name or a thing is hardly ever on one."""
+"""Words that say nothing about the subject of a query, by language: articles, pronouns, prepositions,
+conjunctions, auxiliaries and question words. The lists are short, so that a name or a thing is hardly ever on
+one."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class RemoteIndex(VectorIndex, Protocol):
         """The owner of the index; ``""`` if there is no index or it has no owner."""
 
     def drop(self, owner: str) -> None:
-        """Delete the index, or what is left of it, if it belongs to ``owner``. Otherwise do nothing."""
+        """Delete the index, or the rest of it, if it belongs to ``owner``. Otherwise do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """Add ``records``, or replace those with the same key (the last one counts). They are read while

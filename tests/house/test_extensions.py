@@ -83,7 +83,7 @@ def test_nothing_is_imported_before_it_is_asked_for(example_folder: Path) -> Non
 def test_doctor_lists_what_packages_add(example_package: None, library: Library) -> None:
     who = "The package 'commonplace-example' 0.1.0"
     assert sentences(library, "ok") == [
-        f"{who} reads files ending in '.fountain' as screenplay (commonplace.extractors).",
+        f"{who} reads files that end in '.fountain' as screenplay (commonplace.extractors).",
         f"{who} adds the chunker 'stanzas' (commonplace.chunkers).",
         f"{who} adds the embedders 'example:…' (commonplace.embedders).",
         f"{who} adds the vector index 'shelf' (commonplace.vector_indexes).",

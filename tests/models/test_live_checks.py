@@ -17,7 +17,7 @@ from tests.support.standin import nobody, serving
 def test_a_reranker_scores_passages(make: Make, tmp_path: Path) -> None:
     found = connection(make(reranker=f"onnx:{reranking_model(tmp_path / 'model')}"), "reranking")
     assert (found.state, found.kind, found.goes) == ("ready", "reranker", "stays on this machine")
-    assert "ms for the 50 hits of a search, and may take 300." in found.sentence
+    assert "ms for the 50 hits of a search. It may take 300 ms." in found.sentence
 
 
 def test_a_reranker_on_a_server_is_asked_with_its_key(make: Make) -> None:

@@ -110,8 +110,8 @@ def test_a_changed_file_is_found_as_it_was_and_a_missing_one_is_not(library: Lib
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "The file is empty; only its name finds it."),
-        (" \n\t\n", "It has no text to be found by meaning; its name finds it."),
+        ("", "The file is empty. It is found by its name only."),
+        (" \n\t\n", "It has no text to compare by meaning. It is found by its name."),
     ],
 )
 def test_a_note_without_text_is_not_said_to_be_found_by_meaning(
@@ -288,7 +288,7 @@ def test_a_picture_that_waits_for_ocr_is_not_said_to_be_read(tmp_path: Path, not
     said = [str(step.said) for step in found.steps]
     assert said[-2:] == [
         "OCR is off, so the text in pictures is not read.",
-        "It is a picture, and the text in it is not read yet; until then its name finds it.",
+        "It is a picture whose text is not read yet. Until then it is found by its name.",
     ]
     assert not any("was read as" in each or "no text" in each for each in said)
 

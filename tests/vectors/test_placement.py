@@ -189,7 +189,9 @@ def test_a_store_whose_index_may_be_half_made_stays_and_the_next_run_makes_it(
 ) -> None:
     keep_busy(amazon, monkeypatch, "ListTagsForResource")
     keep_busy(amazon, monkeypatch, "DeleteIndex")
-    with pytest.raises(VectorError, match=r"is made, but its vector index is not yet.*next job makes it"):
+    with pytest.raises(
+        VectorError, match=r"is made, but its vector index could not be made yet.*next job makes it"
+    ):
         remote_library.create_store(OWNER, "zoo", "hashing")
     monkeypatch.undo()
     (notes / "otter.md").write_text("The otter swam.\n", "utf-8")

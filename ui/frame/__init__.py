@@ -1,1 +1,1 @@
-"""What every page stands on: its shell, the library, links, messages, and work in the background."""
+"""What every page uses: its shell, the library, links, messages, and work in the background."""

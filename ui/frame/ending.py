@@ -15,7 +15,7 @@ _AGAIN_S: Final = 0.2  # what had not begun yet is under way now
 
 @contextmanager
 def at_the_end(act: Callable[[], None]) -> Iterator[None]:
-    """A block in which a signal to stop the process makes a thread call ``act`` repeatedly until the block
+    """Context manager: after a signal to stop the process, a thread calls ``act`` repeatedly until the block
     ends."""
     told, over = threading.Event(), threading.Event()
 

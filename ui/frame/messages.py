@@ -82,8 +82,8 @@ def show_unknown_store(viewer: Viewer, name: str) -> None:
 
 @contextmanager
 def errors_wait(place: str) -> Iterator[None]:
-    """A block in a callback, which can draw nothing: an error is kept until `show_waiting` draws it at this
-    ``place``."""
+    """Context manager for a callback, where nothing can be drawn: an error is kept until `show_waiting` draws
+    it at this ``place``."""
     try:
         yield
     except RagError as error:

@@ -1,4 +1,5 @@
-"""What is asked on the Search page, what narrows a question on the Ask page, and how it stands in the URL.
+"""What is asked on the Search page, what narrows a question on the Ask page, and how both are written in the
+URL.
 
 The URL is the truth: links, reloads, Back and Forward arrive as new parameters, and what is chosen on a page
 is written there as one history entry.

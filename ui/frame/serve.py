@@ -100,7 +100,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
 
 def project_config(theme: str = "system") -> dict[str, Any]:
     """Return the options of .streamlit/config.toml by dotted name. With ``theme`` light or dark, only that
-    theme's colours are included. Streamlit itself would look for the file beside the launcher and in the
+    theme's colours are included. Streamlit itself would look for the file next to the launcher and in the
     working directory."""
     options = tomllib.loads((APP_ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     if theme != "system":

@@ -1,8 +1,7 @@
 """The frame of every page: its viewer, the links to other pages, title and icon.
 
-This script, not app.py, is Streamlit's main script: with a folder named ``pages`` beside it,
-Streamlit would run the pages of a fresh server on their own, past this file.
-"""
+This script, not app.py, is Streamlit's main script: with a folder named ``pages`` next to it, Streamlit would
+run the pages of a fresh server on their own, past this file."""
 
 from __future__ import annotations
 

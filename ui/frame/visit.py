@@ -46,8 +46,8 @@ def last_store(names: Collection[str]) -> str | None:
 
 
 def remember_document(viewer: Viewer) -> None:
-    """Record the document in the address, and the search that led to it, for the start of the Search page:
-    once, not in each run of the page. Nothing is recorded for guests."""
+    """Record the document in the address and the search that led to it, once a visit. The start of the Search
+    page shows both. Nothing is recorded for guests."""
     store, path = st.query_params.get("store", ""), st.query_params.get("path", "")
     if not (viewer.is_owner and store and path) or st.session_state.get(_DOCUMENT) == (store, path):
         return

@@ -1,4 +1,4 @@
-"""The folders of a store on the Index page: how each stands, and what can be done with it."""
+"""The folders of a store on the Index page: the state of each, and what can be done with it."""
 
 from __future__ import annotations
 

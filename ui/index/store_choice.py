@@ -1,8 +1,7 @@
 """The store of the Index page: choose one, or make one.
 
-The choice stands in the address (``?store=NAME``), and the session remembers it. The options are bare names:
-a browser sends labels, which must not change meanwhile.
-"""
+The choice is in the address (``?store=NAME``), and the session remembers it. The options are bare names: a
+browser sends labels, which must not change meanwhile."""
 
 from __future__ import annotations
 

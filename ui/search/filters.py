@@ -192,7 +192,7 @@ def chosen_properties(request: SearchState) -> dict[str, list[str]]:
 
 
 def without(request: SearchState, kind: str) -> SearchState:
-    """Return the first page of a request, without its filter of this kind of facet."""
+    """Return the request on its first page and without its filter on this kind of facet."""
     request = replace(request, page=1)
     match kind:
         case "type":
@@ -211,7 +211,7 @@ def without_property(request: SearchState, name: str) -> SearchState:
 
 
 def chosen_kinds(request: SearchState) -> list[str]:
-    """The kinds of facets by which the request filters."""
+    """Return the kinds of facets that the request filters by."""
     kinds = {"type": request.type, "tag": request.tag, "folder": request.path, "store": request.store}
     return [kind for kind, value in kinds.items() if value]
 
