@@ -23,7 +23,7 @@ _TEXTS: Final = TEXTS | {
     "add_folder": "Add its folder on the Index page.",
     "ask_amazon": "Press Ask Amazon.",
     "edit_exclude": "Change the folder's exclude patterns on the Index page, with Edit at the folder.",
-    "heal_vectors": "Heal it on the Stores page, which creates it again.",
+    "heal_vectors": "Press Heal on the Stores page: it creates the index again.",
     "include": "Include it again on the Files page.",
     "include_pattern": "Add a pattern that names it to the folder on the Index page.",
     "index": "Index the store again on the Index page.",
