@@ -71,7 +71,7 @@ def test_an_export_under_way_is_seen_and_cancelled_from_any_session(
     assert "Stopping" in texts(other)
     held.set()
     settled(other)
-    assert "Export of 'garden' was cancelled; nothing was changed." in texts(other)
+    assert "Export of 'garden' was cancelled. Nothing was changed." in texts(other)
     assert not (garden.settings.data_dir / "exports" / "garden.commonplace").exists()
 
 

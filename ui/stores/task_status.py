@@ -86,8 +86,8 @@ def _show_ended(task: Task, key: str) -> None:
     if task.error is not None:
         show_error(task.error)
     elif task.result is None:
-        left = "what was fetched is kept" if task.kind == "pull" else "nothing was changed"
-        st.html(hits.paragraphs(f"{task.headline} was cancelled; {left}.", status=True))
+        left = "What was fetched is kept." if task.kind == "pull" else "Nothing was changed."
+        st.html(hits.paragraphs(f"{task.headline} was cancelled. {left}", status=True))
     match task.result:
         case Exported() as done:
             exported = contents(done.chunk_count, done.file_count)
