@@ -74,7 +74,9 @@ def of_beginning(text: str) -> Claim:
     if not opening:
         return Claim()
     is_toml = opening[1] == "+++"
-    why = "it is TOML" if is_toml else "it is never closed, or does not begin with `---` in the first line"
+    why = "It is never closed, or does not begin with `---` in the first line."
+    if is_toml:
+        why = "It is TOML."
     if is_toml and (closing := _CLOSE_TOML.search(text, opening.end())):
         return of_unreadable(text[opening.end() : closing.start()], why)
     lines = takewhile(_LIKE_SETTING.match, text[opening.end() :].splitlines())

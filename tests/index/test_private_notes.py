@@ -36,8 +36,8 @@ def test_a_guest_meets_no_note_that_may_be_private(shelf: Library) -> None:
 def test_the_owner_is_told_which_notes_and_why(shelf: Library, notes: Path) -> None:
     found = shelf.privacy.report(OWNER, "notes")
     assert (found.by_note, list(found.unsure)) == (3, UNSURE)
-    assert "(it is TOML)" in found.unsure["hugo.txt"]
-    assert "(it has the key 'private' more than once)" in found.unsure["twice.md"]
+    assert "It is TOML." in found.unsure["hugo.txt"]
+    assert "It has the key 'private' more than once." in found.unsure["twice.md"]
     assert found.unsure["twice.md"] in shelf.documents.get(OWNER, "notes", "twice.md").warnings
 
     (notes / "twice.md").write_text("---\nprivate: true\n---\nThe harbour.\n", "utf-8")

@@ -353,7 +353,7 @@ def test_what_waits_for_ocr_says_why_by_the_setting_of_now(
         patch.setattr("rag_core.index.pictures.PictureQueue.advance", lambda _: False)
         state, reason, notices = said("auto")
     assert (state, reason) == ("waiting", "")
-    assert notices[0].startswith("It is a picture, and the text in it is not read yet")
+    assert notices[0].startswith("It is a picture whose text is not read yet.")
     is_off, none_installed = ocr.REASONS
     state, reason, notices = said("off")
     assert (state, reason, notices[0]) == ("waiting", is_off, is_off)
