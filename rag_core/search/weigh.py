@@ -45,6 +45,7 @@ from rag_core.search import reasons
 from rag_core.search.curves import CURVES, with_newness
 from rag_core.store.document_words import TOGETHER
 from rag_core.store.questions import HIGHEST, on_scale
+from rag_core.text.numbers import held_whole
 from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
 
@@ -206,10 +207,7 @@ def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
 
 
 def _asked(query: Query, idf: Mapping[str, float], mode: Mode, highest: float) -> _Asked:
-    words: dict[str, set[str]] = {}
-    for word, its_units in query.terms.typed:
-        if idf.keys() >= {*its_units}:
-            words[word] = {*its_units}
+    words = {word: {*its_units} for word, its_units in query.terms.typed if idf.keys() >= {*its_units}}
     numbers = [number for number in query.terms.numbers if idf.keys() >= {*number.wholes, *number.parts}]
     return _Asked(query, mode, idf, sum(idf.values()), words, numbers, highest)
 
@@ -253,8 +251,11 @@ def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
     average = sum([len(candidate.text) for candidate in candidates]) / max(1, len(candidates))
     titles: dict[str, float] = {}
     matches: list[_Match] = []
+    forms, numbers = asked.query.terms.forms, asked.numbers
+    # Where a passage has the code itself, its parts with spaces between are other words: odd 022 x.
+    in_one_piece = held_whole(numbers, [candidate.text for candidate in candidates])
     for candidate in candidates:
-        counts = occurrences(candidate.text, asked.query.terms.forms, asked.numbers) if asked.total else {}
+        counts = occurrences(candidate.text, forms, numbers, in_one_piece) if asked.total else {}
         if counts and candidate.title not in titles:
             titles[candidate.title] = _title(candidate.title, asked)
         title = titles[candidate.title] if counts else 0.0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from itertools import filterfalse
@@ -209,6 +209,20 @@ def joined_codes(text: str) -> Iterator[str]:
         for match in _CODE.finditer(written):
             if _ONE_KIND.search(match[0]) and _DIGIT.search(match[0]) and _LETTER.search(match[0]):
                 yield "".join(_WORD.findall(_plain(match[0])))
+
+
+def in_a_row(number: Number, text: str, *, in_one_piece: bool = False) -> bool:
+    """Whether ``text`` (folded) has the parts of a number in a row, with at most one sign between two of
+    them; ``in_one_piece`` without white space."""
+    between = r"(?:[^\w\s]|_)?" if in_one_piece else r"[\W_]?"
+    return re.search(r"(?<!\w)" + between.join(number.parts) + r"(?!\w)", text) is not None
+
+
+def held_whole(numbers: Iterable[Number], texts: Collection[str]) -> list[Number]:
+    """Return the codes among ``numbers`` that one of the folded ``texts`` has in one piece: ``E1102`` or
+    ``E-1102``, not ``E 1102``."""
+    codes = [number for number in numbers if not number.month and not "".join(number.parts).isdecimal()]
+    return [code for code in codes if any(in_a_row(code, text, in_one_piece=True) for text in texts)]
 
 
 def first_day(text: str, *, whole: bool = False) -> date | None:

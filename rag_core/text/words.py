@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -23,6 +23,7 @@ from rag_core.text.numbers import (
     MONTH_OF_YEAR,
     Span,
     codes,
+    in_a_row,
     joined_codes,
     longest,
     numbers,
@@ -368,20 +369,25 @@ def _rows(text: str, first: Forms, second: Forms) -> list[Span]:
     return [match.span() for match in re.finditer(pattern, text) if stem(first.whole + match[1]) == root]
 
 
-def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:
+def occurrences(
+    text: str,
+    wanted: Mapping[str, Forms],
+    numbers: Sequence[Number],
+    in_one_piece: Collection[Number] = (),
+) -> dict[str, int]:
     """Count each of the units ``wanted`` that ``text`` (folded) holds.
 
-    The parts of one of the ``numbers`` count together where the number stands, however it is written.
-    Elsewhere they belong to other numbers and do not count.
+    The parts of one of the ``numbers`` count together where the number stands, however it is written; those
+    of a code that is ``in_one_piece`` only if no space is between. Elsewhere they belong to other numbers and
+    do not count.
     """
     counts: dict[str, int] = {}
     for unit, forms in wanted.items():
         if forms.beginning in text and (spans := word_places(text, forms)):
             counts[unit] = min(len(spans), _MOST_COUNTED)
     for number in numbers:
-        # the parts in a row, with at most one sign between two of them
-        in_a_row = r"(?<!\w)" + r"[\W_]?".join(number.parts) + r"(?!\w)"
-        if not counts.keys().isdisjoint(number.wholes) or (not number.month and re.search(in_a_row, text)):
+        is_held = not number.month and in_a_row(number, text, in_one_piece=number in in_one_piece)
+        if is_held or not counts.keys().isdisjoint(number.wholes):
             for part in (*number.wholes, *number.parts):
                 counts.setdefault(part, 1)
         else:

@@ -11,7 +11,7 @@ import pytest
 
 from rag_core.library import Library
 from rag_core.text.numbers import codes, joined_codes, numbers
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Mode
 from tests.conftest import stores_of
 
 ACCOUNTS = (
@@ -134,3 +134,43 @@ def test_a_code_as_it_was_typed_comes_before_its_parts_in_a_row(
     with stores_of(tmp_path, {"notes/parts.md": in_a_row, "notes/whole.md": long}) as library:
         hits = library.search(OWNER, code, mode="lexical").hits
     assert [Path(hit.document.path).stem for hit in hits] == ["whole", "parts"]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize(
+    ("code", "written", "in_a_row"),
+    [
+        ("ODD022X", "ODD022X", "odd 022 x"),
+        ("ODD022X", "ODD-022-X", "odd 022 x"),
+        ("INV-2024-0017", "INV20240017", "inv 2024 0017"),
+        ("E1102", "e1102", "E 1102"),
+        ("KX-77-B", "KX-77-B", "kx 77 b"),
+    ],
+)
+def test_parts_in_a_row_do_not_fit_beside_the_code_itself(
+    tmp_path: Path, mode: Mode, code: str, written: str, in_a_row: str
+) -> None:
+    notes = {
+        "notes/parts.md": f"We count {in_a_row} today.",
+        "notes/whole.md": f"The part {written}, a pump.",
+    }
+    with stores_of(tmp_path, notes) as library:
+        hits = library.search(OWNER, code, mode=mode).hits
+    assert [Path(hit.document.path).stem for hit in hits if hit.relevant] == ["whole"]
+
+
+@pytest.mark.parametrize(("typed", "written"), [("ISO9001", "ISO 9001"), ("COVID19", "COVID 19")])
+def test_parts_in_a_row_fit_where_nothing_has_the_code_itself(
+    tmp_path: Path, typed: str, written: str
+) -> None:
+    with stores_of(tmp_path, {"notes/it.md": f"It was {written} again."}) as library:
+        assert [hit.relevant for hit in library.search(OWNER, typed, mode="lexical").hits] == [True]
+
+
+def test_groups_of_a_number_fit_beside_the_number_in_one_piece(tmp_path: Path) -> None:
+    """What counts as one word is a short code; an account is the same number in groups."""
+    notes = {f"notes/{size}.md": f"Pay to {in_groups(ACCOUNTS[0], size, ' ')}." for size in (4, 22)}
+    with stores_of(tmp_path, notes) as library:
+        for typed in (ACCOUNTS[0], in_groups(ACCOUNTS[0], 4, " ")):
+            hits = library.search(OWNER, typed, mode="lexical").hits
+            assert [hit.relevant for hit in hits] == [True, True]
