@@ -8,6 +8,7 @@ import unicodedata
 from contextlib import suppress
 from pathlib import PurePosixPath
 
+from rag_core.extract import json_strings
 from rag_core.text.inline import Mark, without_marks
 from rag_core.text.markup import read_markup
 from rag_core.text.other_markup import marks_of_language
@@ -15,11 +16,21 @@ from rag_core.text.other_markup import marks_of_language
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
 )
-_WITH_STRINGS = frozenset({"yaml", "toml"})
-"""Types in which escapes mean something in double quotes."""
 _TRANSLATIONS = (".po", ".pot")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(")?')
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}|[0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|.)")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?P<end>")?')
+_STRING_OF_TOML = re.compile(
+    rf"\"\"\"(?:[^\"\\]|\\(?s:.)|\"(?!\"\"))*+(?P<last>\"\"\")?|'''(?s:.*?)(?:'''|\Z)|{_STRING.pattern}"
+)
+_STRING_OF_YAML = re.compile(
+    rf'(?:(?<=[:,?-][ \t])|(?<=[\[{{\n]))"(?:[^"\\]|\\(?s:.))*+(?P<last>")?|{_STRING.pattern}'
+)
+"""A string in double quotes; its last quote is in the group ``end``, or ``last`` if it may go over several
+lines. It has neither if it is no string with escapes."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}|[0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[^\r\n])")
+_GOES_ON = re.compile(r"(?P<gap>[ \t]?)\\[ \t]*(?P<breaks>(?:\r?\n[ \t]*)+)(?P<next>[^\s\\]*)")
+"""The end of a line after which a string goes on, and the word with which it does."""
+_STRINGS = {"yaml": _STRING_OF_YAML, "toml": _STRING_OF_TOML}
+"""Type in which escapes mean something in double quotes → the strings in these."""
 _NEXT_PIECE = re.compile(r'"[ \t]{0,9}\r?\n[ \t]{0,9}"')
 """What stands between the pieces of a text that a translation (gettext) writes in several lines."""
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*+)\\(\r?\n)")
@@ -88,6 +99,8 @@ _HYPHEN_OF_TEX = re.compile(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
 """Where a word may be divided, and what keeps the letters of a ligature apart."""
 _FORMATTING = re.compile(r"<(/?)(sub|sup|b|i|u|s|em|strong|mark|small|kbd|ins|del)>")
 _SIGNS = ("*", "~", "=")
+_SHORT_ESCAPES = {"n": " ", "r": " ", "t": " ", "N": " ", "_": " ", "/": "/"}
+_NOT_SHOWN = ("Cc", "Cs", "Zl", "Zp")  # categories of Unicode
 _LONGEST = 40
 """Characters that are emphasized inside a word; more, or several words, lack a space beside them."""
 _INDENTED = ("    ", "\t")  # as code is
@@ -95,8 +108,8 @@ _INDENTED = ("    ", "\t")  # as code is
 
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
     """``text`` of a file of the type ``kind`` with the characters that its escapes stand for, without codes
-    of terminals and without markup inside words. Escapes of ASCII characters stay: they mean something to
-    the format."""
+    of terminals, without markup inside words and in strings of JSON. Escapes of signs stay where these mean
+    something to the format."""
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if kind in _WITH_MARKS_IN_WORDS or (kind == "markdown" and _IN_WORD.search(text)):
@@ -147,28 +160,38 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
     if "\\" in text:
         if kind == "json" or suffix == ".properties":
             text = _CONTINUED.sub(r"\1\2", text) if suffix == ".properties" else text
-            return _HEX.sub(_of_hex, text)
-        if kind in _WITH_STRINGS or suffix in (*_TRANSLATIONS, ".strings"):
-            text = _STRING.sub(_of_string, text)
-        if kind in ("latex", "bibtex"):
+            text = _HEX.sub(_of_hex, text)
+        elif kind in _STRINGS or suffix in (*_TRANSLATIONS, ".strings"):
+            text = _STRINGS.get(kind, _STRING).sub(_of_string, text)
+        elif kind in ("latex", "bibtex"):
             text = _HYPHEN_OF_TEX.sub("", _ACCENT.sub(_of_accent, text))
             return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
+    if kind == "json":
+        return json_strings.without_pages(text)
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
     return _NEXT_PIECE.sub("\n", text) if suffix in _TRANSLATIONS else text
 
 
 def _of_string(match: re.Match[str]) -> str:
-    return _ESCAPE.sub(_of_escape, match[0]) if match[1] else match[0]
+    groups = match.groupdict()
+    if groups.get("last"):
+        return _ESCAPE.sub(_of_escape, _GOES_ON.sub(_joined, match[0]))
+    return _ESCAPE.sub(_of_escape, match[0]) if groups["end"] else match[0]
+
+
+def _joined(match: re.Match[str]) -> str:
+    """The end of a line of a string that goes on: a word that goes on, too, stands in the first line."""
+    return match["breaks"] + match["next"] if match["gap"] else match["next"] + match["breaks"]
 
 
 def _of_escape(match: re.Match[str]) -> str:
     """What an escape in double quotes stands for: a space for the end of a line."""
     digits = match[1] or match[2] or match[3]
     if digits is None:
-        return " " if match[0][1] in "nrt" else match[0]
+        return _SHORT_ESCAPES.get(match[0][1], match[0])
     with suppress(ValueError):
-        if _is_shown(char := chr(int(digits, 16))):
+        if _is_shown_in_string(char := chr(int(digits, 16))):
             return char
     return match[0]
 
@@ -179,7 +202,7 @@ def _of_hex(match: re.Match[str]) -> str:
     else:
         pair = bytes.fromhex(match[2] + match[3])
         char = pair.decode("utf-16-be")
-    return match[1] + char if _is_shown(char) else match[0]
+    return match[1] + char if _is_shown_in_string(char) else match[0]
 
 
 def _of_entity(match: re.Match[str]) -> str:
@@ -187,9 +210,16 @@ def _of_entity(match: re.Match[str]) -> str:
     return char if _is_shown(char) else match[0]
 
 
-def _is_shown(char: str) -> bool:
-    """Whether it is beyond ASCII and no control, line end or half a character."""
-    return all(each > "\x7f" and unicodedata.category(each) not in ("Cc", "Cs", "Zl", "Zp") for each in char)
+def _is_shown(text: str) -> bool:
+    """Whether each character is a letter, or beyond ASCII and no control, line end or half a character."""
+    return all(
+        char.isalnum() or (char > "\x7f" and unicodedata.category(char) not in _NOT_SHOWN) for char in text
+    )
+
+
+def _is_shown_in_string(char: str) -> bool:
+    """The same, or a sign that does not end the string or begin another escape."""
+    return _is_shown(char) or (" " <= char < "\x7f" and char not in '"\\')
 
 
 def _of_accent(match: re.Match[str]) -> str:

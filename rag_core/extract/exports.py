@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from rag_core.extract import chats, kindle
+from rag_core.extract import chats, escapes, kindle
 from rag_core.extract.building import Builder, one_line
 from rag_core.types import Extracted
 
@@ -114,7 +114,7 @@ def _read_canvas(canvas: dict[str, Any], name: str) -> Extracted:
         if text and group != above:
             builder.heading(1, group)
             above = group
-        builder.add(text)
+        builder.add(escapes.shown(text, "markdown", PurePosixPath(name)))
     for edge in _dicts(canvas.get("edges")):
         if edge.get("label"):
             ends = (names.get(str(edge.get(key)), "") for key in ("fromNode", "toNode"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag_core.extract import encoding, webpage
+from rag_core.extract import encoding, escapes, webpage
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
@@ -31,6 +31,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             warnings.append(f"Cell {number} is damaged.")
             continue
         if cell.get("cell_type") == "markdown":
+            texts[0] = escapes.shown(texts[0], "markdown", path)
             for mark, heading in _HEADING.findall(texts[0]):
                 text = heading.rstrip(" \t#") or heading
                 title = title or text

@@ -121,7 +121,10 @@ class _Passage:
     def __init__(self, text: str, file_type: str, hidden: Iterable[Span], kept: Sequence[Span] = ()) -> None:
         self.text, self.file_type = text, file_type
         self.lines: Sequence[Line] = ()
-        marks = [Mark(start, end, instead(text[start:end])) for start, end in holding_none(hidden, kept)]
+        gap = " " if file_type in LIKE_JSON else ""  # between two values
+        marks = [
+            Mark(start, end, instead(text[start:end]) or gap) for start, end in holding_none(hidden, kept)
+        ]
         if file_type == "markdown":
             markup = read_markup(text, kept)
             self.lines = markup.lines

@@ -235,7 +235,7 @@ def shown_pieces(
     ``marks`` is replaced by what it is shown as."""
     spans = sorted(spans)
     position, end = window
-    for mark in sorted(marks):
+    for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end)):
         if mark.end <= position or mark.start >= end:
             continue
         yield from _pieces(text, position, max(mark.start, position), spans)

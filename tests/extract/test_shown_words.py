@@ -83,6 +83,68 @@ def test_a_line_break_in_a_string_of_json_is_shown_as_one(library: Library, note
     assert "shopping list:\nwalnuts\nhazelnuts" in shown
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_two_values_of_a_record_stand_apart_on_a_card(library: Library, notes: Path, name: str) -> None:
+    said = {"from": "anna-petrov", "id": 7, "text": "Just a line about the mizzen mast and its sails"}
+    records = [said, {**said, "from": "b-c", "text": "The keel was painted on a Sunday in May"}]
+    write(notes, {name: "\n".join(map(json.dumps, records if name.endswith("l") else records[:1])) + "\n"})
+    index(library, "notes", notes)
+    hit = library.search(OWNER, "mizzen mast").hits[0]
+    shown = "".join(block.text for block in shown_text(hit))
+    assert "Just a line" in shown
+    assert "petrovJust" not in shown
+
+
+HELLO = '<p>Hello <b>wor</b>ld, it is<br>hal&uuml;sken &amp; <a href="x?y">tea</a></p>'
+CARD = {"id": "1", "type": "text", "x": 0, "y": 0, "text": "# Boats\n\nHello **wor**ld, it is\nhal&uuml;sken"}
+RECORDS: dict[str, tuple[str, Any]] = {
+    "plain.json": ("body", {"id": 1, "body": HELLO, "by": "anna"}),
+    "lines.jsonl": ("body", [{"body": HELLO}, {"body": "other"}]),
+    "web.json": (
+        "body",
+        {"body": HELLO.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")},
+    ),
+    "php.json": ("body", {"body": HELLO.replace("/", "\\/")}),
+    "board.canvas": ("text", {"nodes": [CARD], "edges": []}),
+    "book.ipynb": ("source", {"cells": [{"cell_type": "markdown", "source": CARD["text"], "metadata": {}}]}),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_page_or_a_note_in_a_string_is_found_as_it_is_shown(
+    library: Library, notes: Path, name: str
+) -> None:
+    _, value = RECORDS[name]
+    records = value if name.endswith("l") else [value]
+    write(notes, {name: "\n".join(json.dumps(each).replace("\\\\", "\\") for each in records)})
+    index(library, "notes", notes)
+    for query in ("world", '"hello world, it is halüsken"'):
+        assert [hit.relevant for hit in library.search(OWNER, query).hits] == [True], query
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "if a < b then c > d",
+        "write <b> for bold",
+        "</div>",
+        "List<String> names",
+        "a <1>here</1>",
+        "x <- y </ z",
+    ],
+)
+def test_a_string_that_is_no_page_stays(value: str) -> None:
+    assert json.loads(read(json.dumps({"a": value}), "a.json").text) == {"a": value}
+
+
+def test_a_page_in_a_string_takes_no_line_and_leaves_json() -> None:
+    text = read(
+        json.dumps({"a": '<div>one</div><!-- x --><style>p {}</style><p>say "two"</p>', "b": 1}), "a.json"
+    ).text
+    assert json.loads(text) == {"a": 'one\nsay "two"', "b": 1}
+    assert "\n" not in text
+
+
 # --- entries ----------------------------------------------------------------------------
 
 
