@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import MIMEPart
 
-from rag_core.extract import encoding, tnef, webpage
+from rag_core.extract import encoding, mail_text, tnef, webpage
 from rag_core.extract.building import one_line
 
 _HELD = 0.8
@@ -137,9 +137,23 @@ def _leaf(part: MIMEPart, kind: str, name: str) -> Content:
         text = _decoded(part)
         if kind == "text/html":
             text = "\n".join(block for _, block in webpage.visible_page(text).blocks)
-        return Content([text], kinds={kind})
+            return Content([text], kinds={kind})
+        return _plain(part, text, kind)
     name = name or _NAME_BY_KIND.get(kind, "attachment.txt" if is_text else "")
     return Content(attached=[Attachment(name, part)] if name or kind == "message/rfc822" else [])
+
+
+def _plain(part: MIMEPart, text: str, kind: str) -> Content:
+    """What is shown of a plain text, and the files that are written into it."""
+    found = mail_text.without_files(text)
+    if str(part.get_param("format", "")).lower() == "flowed":
+        found.text = mail_text.unflowed(found.text, delsp=str(part.get_param("delsp", "")).lower() == "yes")
+    attached: list[Attachment] = []
+    for name, data in found.files:
+        inner = MIMEPart()
+        inner.set_content(data, maintype="application", subtype="octet-stream")
+        attached.append(Attachment(name, inner))
+    return Content([found.text, *found.names], attached, found.unread, {kind})
 
 
 def bytes_of(part: MIMEPart) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 from itertools import product
 
 import pytest
@@ -152,3 +153,79 @@ def test_a_message_in_very_many_others_says_that_it_is_not_read() -> None:
 )
 def test_the_labels_of_a_message_are_its_tags(headers: str, tags: tuple[str, ...]) -> None:
     assert read(f"From: a@b.org\nTo: c@d.org\n{headers}\n\nHello.".encode(), "a.eml").tags == tags
+
+
+# --- what is written into a plain text --------------------------------------------------
+
+
+def uuencoded(name: str, data: bytes, end: str = "`\nend\n") -> str:
+    lines = [binascii.b2a_uu(data[at : at + 45]).decode() for at in range(0, len(data), 45)]
+    return f"begin 644 {name}\n{''.join(lines)}{end}"
+
+
+LONG = "The mizzen mast was painted on a Sunday in May. " * 5
+
+
+@pytest.mark.parametrize("end", ["`\nend\n", " \nend\n", "end\n"])
+@pytest.mark.parametrize("headers", ["", "Content-Type: text/plain; charset=us-ascii\n"])
+def test_a_uuencoded_file_is_an_attachment(headers: str, end: str) -> None:
+    text = f"Hello,\n\n{uuencoded('the sails.txt', LONG.encode(), end)}\nGoodbye."
+    found = read(f"From: a@b.org\nSubject: Plan\n{headers}\n{text}".encode(), "a.eml")
+    assert place_of(found, "mizzen mast")[:2] == ("attachment", "the sails.txt")
+    assert "Goodbye." in found.text
+    assert "begin 644" not in found.text
+    assert "M5&AE" not in found.text
+    assert found.warnings == ()
+
+
+def test_a_uuencoded_file_that_cannot_be_read_is_named() -> None:
+    body = f"Hello\n{uuencoded('sails.bin', bytes(range(256)) * 3)}Goodbye"
+    found = read(f"From: a@b.org\nSubject: Plan\n\n{body}".encode(), "a.eml")
+    assert [line for line in found.text.split("\n") if line] == [
+        "Subject: Plan",
+        "From: a@b.org",
+        "Hello",
+        "Goodbye",
+        "sails.bin",
+    ]
+
+
+def test_a_uuencoded_file_without_an_end_says_so() -> None:
+    body = f"Hello\n{uuencoded('sails.txt', LONG.encode(), '')}"
+    found = read(f"From: a@b.org\nSubject: Plan\n\n{body}".encode(), "a.eml")
+    assert found.warnings == (
+        "The attachment 'sails.txt' is damaged or cut off; only its beginning is read.",
+    )
+    assert LONG.strip() in found.text
+
+
+@pytest.mark.parametrize(
+    "text", ["begin 644 things\nand end them", "begin 100 years later\n\nend", "begin\nend"]
+)
+def test_a_text_that_begins_something_is_text(text: str) -> None:
+    assert text in read(f"From: a@b.org\nSubject: Plan\n\n{text}\n".encode(), "a.eml").text
+
+
+def test_a_file_in_yenc_is_named_and_said_not_to_be_read() -> None:
+    data = bytes((byte + 42) % 256 for byte in b"mizzen" * 20).replace(b"=", b"=}")
+    body = b"Hello\n=ybegin line=128 size=120 name=mast plan.jpg\n" + data + b"\n=yend size=120\nGoodbye"
+    found = read(
+        b"From: a@b.org\nSubject: Plan\nContent-Type: text/plain; charset=iso-8859-1\n\n" + body, "a.eml"
+    )
+    assert found.warnings == ("The attachment 'mast plan.jpg' is written in yEnc and is not read.",)
+    assert found.text.endswith("Hello\nGoodbye\n\nmast plan.jpg")
+
+
+FLOWED = [
+    ("yes", "The mizzen mast was pain \nted on  \na Sunday.", "The mizzen mast was painted on a Sunday."),
+    ("yes", "帆柱を日 \n曜日に塗る", "帆柱を日曜日に塗る"),
+    ("no", "The mizzen mast \nwas \npainted.\nHere", "The mizzen mast was painted.\nHere"),
+    ("no", "> The old \n> keel \n>> deeper \nmine", "> The old keel \n>> deeper \nmine"),
+    ("no", "Regards\n-- \nAda\n From", "Regards\n-- \nAda\nFrom"),
+]
+
+
+@pytest.mark.parametrize(("delsp", "written", "shown"), FLOWED)
+def test_soft_line_breaks_are_none(delsp: str, written: str, shown: str) -> None:
+    body = f"Content-Type: text/plain; charset=utf-8; format=flowed; delsp={delsp}\n\n{written}"
+    assert read(message(body), "a.eml").text.endswith(f"\n\n{shown}")
