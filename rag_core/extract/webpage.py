@@ -96,6 +96,7 @@ class _Blocks:
         self._ruby: _Ruby | None = None
         self._words: list[str] = []
         self._level = self._hidden = self._preformatted = 0
+        self._cell: _Element | None = None  # one that holds a single text, whose blocks are none
 
     def begin(self, element: _Element, tag: str) -> None:
         if tag == "math" and not self._hidden:
@@ -103,8 +104,10 @@ class _Blocks:
 
             self._words.append(f" {equations.linear(element)} ")
         self._hidden += _is_unseen(element, tag)
+        if tag in ("td", "th") and self._cell is None and _is_one_text(element):
+            self._cell = element
         is_heading = bool(_HEADING.fullmatch(tag))
-        if is_heading or tag in _BLOCKS:
+        if is_heading or self._is_block(tag):
             self.end_block()
             self._level = int(tag[1]) if is_heading else 0
             self._preformatted += tag == "pre"
@@ -117,12 +120,14 @@ class _Blocks:
             self._words += [_BREAK if tag == "br" else element.text or "", alternative]
 
     def end(self, element: _Element, tag: str) -> None:
-        if _HEADING.fullmatch(tag) or tag in _BLOCKS:
+        if _HEADING.fullmatch(tag) or self._is_block(tag):
             self.end_block()
             self._level = 0
             self._preformatted -= tag == "pre"
         elif tag in ("td", "th") and not self._hidden:
             self._words.append(" | ")
+        if element is self._cell:
+            self._cell = None
         self._hidden -= _is_unseen(element, tag)
         if tag == "ruby" and self._ruby:
             self.readings.add(self._ruby.base, self._ruby.reading)
@@ -132,6 +137,9 @@ class _Blocks:
         elif not self._hidden and element.tail:
             self.readings.end(element.tail)
             self._words.append(element.tail)
+
+    def _is_block(self, tag: str) -> bool:
+        return tag in _BLOCKS and self._cell is None
 
     def end_block(self) -> None:
         self.readings.end()
@@ -173,6 +181,17 @@ class _Ruby:
         text = "" if text.isspace() else text
         self.base += text
         return text.strip() if not text.isascii() else text
+
+
+def _is_one_text(cell: _Element) -> bool:
+    """Whether a cell holds at most one paragraph."""
+    paragraphs = 0
+    for element in cell.iterdescendants():
+        paragraphs += element.tag == "p" or (element.tag == "div" and bool((element.text or "").strip()))
+        is_other = element.tag in _BLOCKS - {"p", "div"} or _HEADING.fullmatch(str(element.tag))
+        if paragraphs > 1 or is_other:
+            return False
+    return True
 
 
 def _is_unseen(element: _Element, tag: str) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from rag_core.text.cells import cells_apart
 from rag_core.text.furniture import between
 from rag_core.text.inline import Mark, instead
 from rag_core.text.markup import read_markup
@@ -33,7 +34,7 @@ def highlight(
     A word also matches its inflections (``index`` in *indexing*), as in the stemmed index. A phrase also
     matches where a document of ``file_type`` shows it.
     """
-    folded, origins = _fold_in_place(text)
+    folded, origins = _fold_in_place(cells_apart(text, file_type) if phrases else text)
     asked = _sought(tuple(words))
     places_held: list[Span] = []
     for forms in asked.values():
@@ -64,7 +65,7 @@ def _phrases_shown(text: str, phrases: Sequence[Phrase], file_type: str) -> list
     as_shown = shown(text, file_type)
     if as_shown.text == text:
         return []
-    folded, origins = _fold_in_place(as_shown.text)
+    folded, origins = _fold_in_place(cells_apart(as_shown.text, file_type))
     spans: list[Span] = []
     for phrase in phrases:
         for match in phrase.pattern.finditer(folded):

@@ -356,9 +356,11 @@ def shown_line(text: str) -> str:
 
 
 def instead(written: str) -> str:
-    """Return the text that is shown for a tag, a comment or a reference: a space for a tag between words, the
-    character for a reference, else ''."""
+    """Return what is shown in the place of a tag, a comment or a reference: a space for a tag between words,
+    a bar for the end of a cell, the character for a reference, else ''."""
     if written.startswith("&"):
         return html.unescape(written)
+    if written[:4].lower() in ("</td", "</th"):
+        return " | "
     tag = TAG.match(written)
     return " " if tag and not tag[1] else ""

@@ -93,6 +93,7 @@ _NAMES_OF_INLINE = frozenset(
     " monospace hi ref term foreignphrase citetitle replaceable option varname function classname"
     " styled-content named-content xref-alt fn".split()
 )
+_CELLS = frozenset(("td", "th", "entry"))
 _OF_XML = re.compile(
     r"<!--(?s:.*?)(?:-->|\Z)|<!\[CDATA\[|\]\]>|<(?P<end>/?)(?:[\w.-]{1,40}:)?(?P<name>[A-Za-z_][\w.-]{0,60})"
     r"(?:\s(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)?>|" + REFERENCE.pattern
@@ -198,7 +199,8 @@ def _of_xml(text: str) -> Iterator[Mark]:
         elif name is None:
             yield Mark(start, end, "", "comment")
         elif name.lower() not in _NAMES_OF_INLINE:
-            yield Mark(start, end, " ", "tag")
+            is_end_of_cell = match["end"] and name.lower() in _CELLS
+            yield Mark(start, end, " | " if is_end_of_cell else " ", "tag")
         elif match["end"]:
             yield Mark(start, end, "", "tag", opener=opened.pop(name, -1))
         else:

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from rag_core.text.cells import cells_apart
 from rag_core.text.shown import shown
 from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units, without_invisible
 from rag_core.types import Phrase
@@ -49,12 +50,13 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 
 def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
-    """Whether a passage of a document of this type contains ``phrase``, as written or as shown."""
+    """Whether a passage of a document of this type contains ``phrase``, as written or as shown, and not over
+    several cells of a table."""
     pattern = _pattern(_compared(phrase))
-    if pattern.search(_compared(text)):
+    if pattern.search(_compared(cells_apart(text, file_type))):
         return True
     as_shown = shown(text, file_type).text
-    return as_shown != text and pattern.search(_compared(as_shown)) is not None
+    return as_shown != text and pattern.search(_compared(cells_apart(as_shown, file_type))) is not None
 
 
 def _compared(text: str) -> str:

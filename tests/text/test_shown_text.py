@@ -125,7 +125,7 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
         "the harvest moon",
     ),
     "comment in XML": ("xml", "the har<!-- a -->vest &amp; m<tspan>oo</tspan>n", "the harvest & moon"),
-    "elements": ("xml", "<td>harvest</td><td>moon</td>", "harvest moon"),
+    "elements": ("xml", "<term>harvest</term><desc>moon</desc>", "harvest moon"),
     "JSON": ("json", '{"a": "the \\"harvest\\"\\nmoon"}', "the harvest moon"),
 }
 PARSER = make_parser()
