@@ -28,9 +28,9 @@ _HEADINGS = {
     "shptxt": "Text boxes",
     "dptxbxtext": "Text boxes",
 }
-_FORMATS = re.compile(r"\{((?:\\[a-z]{1,20}(?:-?\d{1,9})?+ ?)++)")
-"""How a group begins that formats its text."""
-_HIDDEN = re.compile(r"\\v(?![a-z\d])")
+_OF_HIDDEN = re.compile(r"\\(?:v(?P<off>0)?|(?P<plain>plain))(?![a-z\d])|\\[{}\\]|(?P<brace>[{}])")
+"""What begins or ends hidden text."""
+_FORMAT = re.compile(r"\\(?!u-?\d)[a-z]{1,32}(?:-?\d{1,10})?+ ?")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[*a-z]\s+)*"?([^"\s{}]{3,2000})')
 _CODE_PAGE = re.compile(r"\\ansicpg\d{1,5}|\\mac\b|\\pca?\b")
 
@@ -74,14 +74,29 @@ def _without_binary(data: bytes) -> bytes:
 
 
 def _without_hidden(source: str) -> str:
-    """``source`` without the groups that are formatted as hidden text."""
+    """``source`` without the characters of hidden text; its formats stay, as they may change the font."""
     parts: list[str] = []
-    place = 0
-    for match in _FORMATS.finditer(source):
-        if match.start() >= place and _HIDDEN.search(match[1]):
-            parts.append(source[place : match.start()])
-            place = _end_of_group(source, match.start())
-    return "".join([*parts, source[place:]])
+    outer: list[bool] = []  # whether text was hidden before each group that is open
+    is_hidden, place = False, 0
+    for match in _OF_HIDDEN.finditer(source):
+        parts.append(_shown(source[place : match.start()], is_hidden=is_hidden))
+        place = match.end()
+        brace = match["brace"]
+        if brace == "{":
+            outer.append(is_hidden)
+        elif brace:
+            is_hidden = outer.pop() if outer else False
+        elif match[0][1] in "{}\\":
+            parts.append("" if is_hidden else match[0])
+            continue
+        else:
+            is_hidden = not (match["off"] or match["plain"])
+        parts.append(match[0])
+    return "".join([*parts, _shown(source[place:], is_hidden=is_hidden)])
+
+
+def _shown(written: str, *, is_hidden: bool) -> str:
+    return "".join(_FORMAT.findall(written)) if is_hidden else written
 
 
 def _head(source: str) -> str:

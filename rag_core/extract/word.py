@@ -22,7 +22,7 @@ from rag_core.extract.office import (
     text_of_graphic,
     xml,
 )
-from rag_core.extract.word_text import WordText
+from rag_core.extract.word_text import WordText, vanishes
 from rag_core.types import Extracted
 
 _HEADING = re.compile(r"(?:heading|title|überschrift|titre|título|titolo) ?(\d?)", re.I)
@@ -36,7 +36,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     refuse_encrypted(data, path)
     document, warnings = opened_package(data, Document)
     builder = Builder()
-    text = WordText(document.part.rels)
+    text = WordText(document.part.rels, _hiding_styles(document))
     levels = {style.style_id: level for style in document.styles if (level := _level(style))}
     _add_blocks(builder, document.element.body, text, levels)
     _add_notes(builder, document, text, warnings)
@@ -52,6 +52,26 @@ def _level(style: Any) -> int | None:
     """The level of the headings that have this style, None for other paragraphs."""
     match = _HEADING.fullmatch(style.name or "")
     return int(match[1] or 1) if match else None
+
+
+def _hiding_styles(document: Any) -> set[str]:
+    """The ids of the styles that hide their text, themselves or as they are based on one that does."""
+    own = {style.style_id: vanishes(style.element) for style in document.styles}
+    based_on = {style.style_id: _base(style.element) for style in document.styles}
+    hiding: set[str] = set()
+    for name in own:
+        at, seen = name, set[str]()
+        while own.get(at) is None and at in based_on and at not in seen:
+            seen.add(at)
+            at = based_on[at]
+        if own.get(at):
+            hiding.add(name)
+    return hiding
+
+
+def _base(style: _Element) -> str:
+    base = style.find("{*}basedOn")
+    return next(iter(base.values()), "") if base is not None else ""
 
 
 def _add_blocks(builder: Builder, blocks: Iterable[_Element], text: WordText, levels: dict[str, int]) -> None:

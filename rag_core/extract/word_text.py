@@ -4,7 +4,7 @@ equations and the base of ruby, without what was deleted or is hidden, and witho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from lxml.etree import _Element
@@ -39,9 +39,11 @@ class WordText:
     """Gives the text of elements. It keeps what is not in the text: the addresses of links, alternative texts
     of pictures, and readings."""
 
-    def __init__(self, related: Mapping[str, Any]) -> None:
+    def __init__(self, related: Mapping[str, Any], hidden: Set[str] = frozenset()) -> None:
+        """``hidden``: the ids of styles that hide their text."""
         self.readings = Readings()
         self._related = related
+        self._hidden = hidden
         self._links: dict[str, None] = {}
         self._alternatives: dict[str, None] = {}
 
@@ -86,7 +88,7 @@ class WordText:
                 self._add_link("", address)
         elif name in ("docPr", "cNvPr", "shape", "imagedata"):
             self._add_alternative(child)
-        is_hidden = name == "r" and _is_hidden(child)
+        is_hidden = name == "r" and self._is_hidden(child)
         is_twice = name == "Fallback" and local_name(child.getprevious()) == "Choice"
         if name in _UNSEEN or is_twice or is_hidden:
             return
@@ -100,6 +102,18 @@ class WordText:
         if name == "p":
             self.readings.end()
             yield "\n"
+
+    def _is_hidden(self, run: _Element) -> bool:
+        """Whether a run is hidden, by its own format or else by that of its styles: two that hide cancel each
+        other out (ECMA-376, 17.7.3)."""
+        own = vanishes(run)
+        if own is not None or not self._hidden:
+            return bool(own)
+        paragraph = next(run.iterancestors("{*}p"), None)
+        of_paragraph = None if paragraph is None else paragraph.find("{*}pPr/{*}pStyle")
+        styles = run.find("{*}rPr/{*}rStyle"), of_paragraph
+        hiding = [style for style in styles if style is not None and _attribute(style, "val") in self._hidden]
+        return len(hiding) == 1
 
     def _plain(self, text: str) -> str:
         if text:
@@ -135,10 +149,10 @@ def _attribute(element: _Element, name: str) -> str:
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 
-def _is_hidden(run: _Element) -> bool:
-    """Whether a run is formatted as hidden text."""
-    vanish = run.find("{*}rPr/{*}vanish")
-    return vanish is not None and _attribute(vanish, "val") not in ("0", "false", "off")
+def vanishes(element: _Element) -> bool | None:
+    """Return whether the format of a run or a style hides its text; None if it does not say."""
+    vanish = element.find("{*}rPr/{*}vanish")
+    return None if vanish is None else _attribute(vanish, "val") not in ("0", "false", "off")
 
 
 def _symbol(symbol: _Element) -> str:

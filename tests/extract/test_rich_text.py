@@ -36,7 +36,7 @@ def under(found: Extracted, heading: str) -> str:
 def test_a_group_apart_is_read_below_its_heading(group: str, code_page: str) -> None:
     name = "\\'cf\\'f0\\'e8" if code_page else "\\u1055?\\u1088?\\u1080?"
     apart = f"{{\\{group} \\pard\\plain See {name} \\{{braces\\}} {{\\b first}}\\par}}"
-    fonts = "{\\fonttbl{\\f0 Arial;}}"
+    fonts = "{\\fonttbl{\\f0\\fcharset0 Arial;}}"
     found = read(f"{{\\rtf1\\ansi{code_page}{fonts}\\pard The {apart}levain rises.\\par}}")
     assert found.text.startswith("The levain rises.")
     assert under(found, APART[group]) == "See При {braces} first"
@@ -67,3 +67,23 @@ def test_hidden_text_is_left_out(begins: str) -> None:
     found = read(f"{{\\rtf1\\ansi Seen {{{begins}unseen {{\\b so}}}}{{\\vertalt again}}{{\\v0  here}}}}")
     assert "unseen" not in found.text
     assert found.text.split()[-1] == "here"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Seen \\v unseen \\'e4\\u228?\\v0 again", "Seen again"),
+        ("Seen \\v unseen \\plain again", "Seen again"),
+        ("Seen {\\b \\v unseen {\\i so}} again", "Seen again"),
+        ("Seen {\\v unseen \\v0 here} again", "Seen here again"),
+        ("Seen\\v\\{unseen\\}\\v0  \\{again\\}", "Seen {again}"),
+        ("Seen {\\vertalt again}", "Seen again"),
+    ],
+)
+def test_hidden_text_ends_where_its_format_ends(written: str, shown: str) -> None:
+    assert " ".join(read(f"{{\\rtf1\\ansi {written}\\par}}").text.split()) == shown
+
+
+def test_a_font_that_is_set_in_hidden_text_holds_after_it() -> None:
+    fonts = "{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 Arial CYR;}}"
+    assert "Ж" in read(f"{{\\rtf1\\ansi{fonts}\\f0 Seen \\v\\f1 unseen\\v0 \\'c6\\par}}").text

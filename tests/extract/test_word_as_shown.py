@@ -167,6 +167,46 @@ def test_a_deleted_row_of_a_table_is_not_read() -> None:
     assert read(docx(f"<w:tbl>{table}</w:tbl>")).text == "kept\n\nThe end"
 
 
+def style(name: str, kind: str, vanish: str = "", base: str = "") -> str:
+    based = f'<w:basedOn w:val="{base}"/>' if base else ""
+    inside = f'<w:name w:val="{name}"/>{based}<w:rPr>{vanish}</w:rPr>'
+    return f'<w:style w:type="{kind}" w:styleId="{name}">{inside}</w:style>'
+
+
+VANISH = "<w:vanish/>"
+STYLES = "".join(
+    [
+        style("Secret", "character", VANISH),
+        style("Inner", "character", base="Secret"),
+        style("Open", "character", "<w:vanish w:val='0'/>", base="Secret"),
+        style("Hint", "paragraph", VANISH),
+        style("Circle", "character", base="Circle"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "of_run", "own", "is_shown"),
+    [
+        ("", "Secret", "", False),
+        ("", "Inner", "", False),
+        ("", "Open", "", True),
+        ("", "Circle", "", True),
+        ("Hint", "", "", False),
+        ("Hint", "", "<w:vanish w:val='false'/>", True),
+        ("Hint", "Secret", "", True),
+        ("", "Secret", "<w:vanish w:val='0'/>", True),
+        ("Nowhere", "Nowhere", "", True),
+    ],
+)
+def test_text_that_a_style_hides_is_not_read(paragraph: str, of_run: str, own: str, is_shown: bool) -> None:
+    above = f'<w:pPr><w:pStyle w:val="{paragraph}"/></w:pPr>' if paragraph else ""
+    named = f'<w:rStyle w:val="{of_run}"/>' if of_run else ""
+    body = f"<w:p>{above}<w:r><w:rPr>{named}{own}</w:rPr><w:t>mizzen</w:t></w:r></w:p>"
+    data = made.rewritten(docx(body), "word/styles.xml", ("</w:styles>", f"{STYLES}</w:styles>"))
+    assert ("mizzen" in read(data).text) == is_shown
+
+
 def test_links_and_alternative_texts_are_beside_the_text() -> None:
     body = (
         '<w:p><w:r><w:drawing><wp:docPr name="Picture 1" descr="Photo of the reservoir"/></w:drawing></w:r>'
