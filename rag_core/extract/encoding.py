@@ -129,7 +129,7 @@ def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
     zeros = data.count(0)
-    if zeros and (found := _utf16(data)):
+    if zeros and (found := _spaced_out(data) or _utf16(data)):
         return found
     are_few = zeros <= max(_FEW_ZEROS, len(data) // _TEXT_A_ZERO) and 3 * zeros <= len(data)
     if _many_controls(data) or not (are_few or _are_padding(data)):
@@ -140,6 +140,19 @@ def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
     said = "A few zero bytes were replaced." if are_few else "Zero bytes between its words were replaced."
     text = decoded.text.replace("\0", "\ufffd")
     return replace(decoded, text=text, warning=f"{decoded.warning} {said}".strip())
+
+
+def _spaced_out(data: bytes) -> Decoded | None:
+    """Text with a zero byte beside every letter that is no UTF-16 any more, because its line ends were
+    written as single bytes; None for anything else."""
+    text = data.replace(b"\0", b"")
+    line_ends = text.count(b"\n") + text.count(b"\r")
+    are_beside = line_ends > 1 and abs(len(text) - line_ends - data.count(0)) <= 1 and b"\0\0" not in data
+    if not are_beside or text != text.translate(None, _CONTROLS):
+        return None
+    with suppress(UnicodeDecodeError):
+        return Decoded(text.decode("utf-8"), "utf-8", "Zero bytes between its letters were left out.")
+    return None
 
 
 def _are_padding(data: bytes) -> bool:
@@ -196,7 +209,8 @@ def _utf16(data: bytes) -> Decoded | None:
         with suppress(UnicodeDecodeError):
             text = data[: len(data) // 2 * 2].decode(encoding)
             has_ascii = re.search("[\t\n -~]", text) is not None
-            if len(text) >= _LEAST_UTF16 and "\0" not in text and has_ascii and _is_plausible(text[:_SAMPLE]):
+            is_text = _is_plausible if len(text) >= _LEAST_UTF16 else _is_one_alphabet
+            if "\0" not in text and has_ascii and is_text(text[:_SAMPLE]):
                 warning = f"The file has no byte order mark; it was read as {encoding.upper()}."
                 return Decoded(text, encoding, warning)
     return None
@@ -208,6 +222,16 @@ def _is_plausible(text: str) -> bool:
     odd = sum(unicodedata.category(char) in _NOT_IN_TEXT and char not in "\t\n\v\f\r" for char in text)
     hanzi = [char for char in text if "一" <= char <= "鿿"]
     return odd * 50 <= len(text) and sum(map(_is_everyday, hanzi)) >= 0.85 * len(hanzi)
+
+
+def _is_one_alphabet(text: str) -> bool:
+    """Whether a short text holds nothing but signs and several characters of one alphabet."""
+    scripts = {_script(char) for char in text if char.isalpha()}
+    return (
+        len(text) > 1
+        and all(char.isprintable() or char in "\t\r\n" for char in text)
+        and (len(scripts) == 1 and scripts <= _ALPHABETS)
+    )
 
 
 def _is_everyday(hanzi: str) -> bool:

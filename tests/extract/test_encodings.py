@@ -8,7 +8,7 @@ import pytest
 
 from rag_core.errors import NotText
 from rag_core.extract import extract
-from rag_core.extract.encoding import decode
+from rag_core.extract.encoding import BinaryError, decode
 from rag_core.types import Extracted
 
 TEXTS = {
@@ -74,6 +74,32 @@ def test_utf16_without_a_mark_is_told_in_every_script(language: str, encoding: s
     text = TEXTS[language] + "\n7 " + TEXTS[language]
     found = read(text.encode(encoding))
     assert (found.text, found.encoding) == (text, encoding)
+
+
+@pytest.mark.parametrize(
+    "text", ["Hi", "Hi\n", "mizzen\r\n", "Да, щи\n", "Ναι\n", "7 eggs", "Grüße\n", "a\nb"]
+)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_very_short_text_in_utf16_without_a_mark_is_told(text: str, encoding: str) -> None:
+    found = read(text.encode(encoding))
+    assert (found.text, found.encoding) == (text, encoding)
+
+
+@pytest.mark.parametrize("text", ["mizzen mast\nand keel\n", "a line\r\nGrusse an alle, sagt sie\r\n"])
+@pytest.mark.parametrize(("before", "after"), [("\0", ""), ("", "\0")])
+def test_a_zero_byte_beside_every_letter_is_left_out(text: str, before: str, after: str) -> None:
+    spaced = "".join(char if char in "\r\n" else before + char + after for char in text)
+    found = read(spaced.encode())
+    assert found.text == text
+    assert found.warnings == ("Zero bytes between its letters were left out.",)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\0A", b"\1\0", b"\x10\0A\0", b"\0\0\0A", b"A\0\0\0B\0\0\0C\0\0\0", bytes(range(40)) * 3]
+)
+def test_few_numbers_are_no_text(data: bytes) -> None:
+    with pytest.raises(BinaryError):
+        decode(data)
 
 
 @pytest.mark.parametrize(
