@@ -28,6 +28,15 @@ _PACKAGES = (
     *(b".imovielibrary", b".fcpbundle", b".lrdata"),
 )
 """The ends of the names of folders in which a program keeps its data."""
+_OF_IWORK = {
+    b".pages": "is a document of Pages, which is not read yet; save it as DOCX to search its text",
+    b".key": "is a presentation of Keynote, which is not read yet; save it as PPTX or PDF to search its text",
+    b".numbers": "is a workbook of Numbers, which is not read yet; save it as XLSX or CSV to search its rows",
+}
+"""The end of the name of a folder that is a document → why it is not read, as the end of a sentence."""
+UNREAD_DOCUMENTS = frozenset(_OF_IWORK.values())
+_IN_IWORK = tuple(b"Index.zip Index index.xml index.xml.gz index.apxl index.apxl.gz".split())
+"""What such a folder holds, one of them."""
 CLOUD_FOLDERS = frozenset((b"mobile documents", b"cloudstorage"))
 """The folders in a Mac's ``Library`` that hold the documents of iCloud Drive and of other clouds."""
 _OF_MOZILLA = frozenset(
@@ -94,6 +103,14 @@ def is_of_program(name: bytes) -> bool:
     """Whether a folder of this name holds what a program or the system keeps for itself."""
     lower = name.lower()
     return lower in SKIPPED_FOLDERS or lower.endswith(_PACKAGES)
+
+
+def why_not_entered(folder: bytes) -> str | None:
+    """Return why a ``folder``, with a slash at its end, that is a document of Apple's programs is not read;
+    None for any other folder."""
+    reason = _OF_IWORK.get(folder[folder.rfind(b".") : -1].lower())
+    is_document = reason and any(os.path.lexists(folder + name) for name in _IN_IWORK)
+    return reason if is_document else None
 
 
 def is_profile(names: Collection[bytes]) -> bool:

@@ -27,6 +27,7 @@ from rag_core.files.ignores import (
     is_profile,
     is_secret,
     read_ignore_file,
+    why_not_entered,
 )
 from rag_core.files.paths import SEP, cannot_be_read, display, not_a_file, real_path, system_reason, with_sep
 
@@ -122,6 +123,8 @@ class Rules:
         full, rel = place.full + name + b"/", place.rel + name + b"/"
         if place.ignores and (rule := ignored_by(place.ignores, full)):
             return rule
+        if lower not in self.include.spelled and (reason := why_not_entered(full)):
+            return reason
         return WalkFolder(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
     def _is_left_out(self, place: WalkFolder, lower: bytes) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rag_core import system
 from rag_core.errors import InvalidInput
-from rag_core.files.ignores import PROFILE_NAMES, is_profile
+from rag_core.files.ignores import PROFILE_NAMES, UNREAD_DOCUMENTS, is_profile
 from rag_core.files.paths import GONE, cannot_be_read, display, not_a_file, real_path, system_reason
 from rag_core.files.rules import ANOTHER_NAME, SECRETS, Rules, WalkFolder
 
@@ -223,6 +223,8 @@ class _Walker:
     def _entered(self, place: WalkFolder, name: bytes) -> WalkFolder | None:
         """Return the folder ``name`` in ``place``, None if it is not read."""
         below = self.rules.enter(place, name)
+        if below in UNREAD_DOCUMENTS:
+            self._walk.skipped.append((place.rel + name, str(below)))
         if not isinstance(below, WalkFolder):
             return None
         with suppress(OSError):  # reading it will say what is wrong

@@ -39,6 +39,32 @@ def test_a_scan_finds_every_file_below_the_root_sorted_by_path(tmp_path: Path) -
     assert found(tmp_path) == ["A.md", "a/b/c.md", "a/z.txt", "b.md"]
 
 
+@pytest.mark.parametrize(
+    ("name", "inside", "advice"),
+    [
+        ("Report.pages", "Index.zip", "save it as DOCX"),
+        ("Report.PAGES", "Index/Document.iwa", "save it as DOCX"),
+        ("Talk.key", "index.apxl.gz", "save it as PPTX or PDF"),
+        ("Budget.numbers", "Index.zip", "save it as XLSX or CSV"),
+    ],
+)
+def test_a_document_that_is_a_folder_is_one_that_is_not_read(
+    tmp_path: Path, name: str, inside: str, advice: str
+) -> None:
+    plant(tmp_path, f"a/{name}/{inside}", f"a/{name}/preview.jpg", "b.md")
+    assert found(tmp_path) == ["b.md"]
+    [(path, why)] = skipped(tmp_path).items()
+    assert path == f"a/{name}"
+    assert f"which is not read yet; {advice}" in why
+    refusal = why_skipped(tmp_path, f"a/{name}/preview.jpg".encode(), [])
+    assert refusal == ("rule", f"is inside 'a/{name}', which {why}")
+
+
+def test_a_folder_that_is_only_called_like_a_document_is_read(tmp_path: Path) -> None:
+    plant(tmp_path, "my.pages/home.md", "yellow.numbers/a.txt")
+    assert found(tmp_path) == ["my.pages/home.md", "yellow.numbers/a.txt"]
+
+
 def test_a_file_is_described_by_what_its_stat_says(tmp_path: Path) -> None:
     plant(tmp_path, "a/note.md", text=b"12345")
     status = (tmp_path / "a/note.md").stat()
