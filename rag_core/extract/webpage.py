@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _UNSEEN = frozenset(
-    "head math script style noscript template svg iframe object canvas nav select datalist dialog".split()
+    "head math script style noscript template svg iframe object canvas nav datalist dialog".split()
 )
 _BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details div dl dt fieldset figcaption"
-    " figure footer form header hr html legend li main ol p pre section summary table tbody tfoot thead tr"
-    " ul".split()
+    " figure footer form header hr html legend li main ol p pre section select summary table tbody tfoot"
+    " thead tr ul".split()
 )
+_IN_ROWS = frozenset(("td", "th", "option"))
 _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # stands for <br> until the white space is tidied
 _LONG_TAG = re.compile(r"<[A-Za-z][^<>]{10000,}>?")
@@ -124,7 +125,7 @@ class _Blocks:
             self.end_block()
             self._level = 0
             self._preformatted -= tag == "pre"
-        elif tag in ("td", "th") and not self._hidden:
+        elif tag in _IN_ROWS and not self._hidden:
             self._words.append(" | ")
         if element is self._cell:
             self._cell = None

@@ -17,7 +17,11 @@ from rag_core.text.inline import INLINE_TAGS, REFERENCE, Mark
 
 _GAP = r"(?P<gap>\n[ \t]*(?=\n))"
 _ADDRESS = r"(?<![^\s\[\]<>(*])(?:link:|xref:|mailto:|(?:https?|ftp)://)[^\s\[\]<>(*]{1,2000}+\["
-_PLAIN = r"(?P<pair>\*\*?(?!\*)|__?(?!_)|'''?(?!'))"  # and the quotes of a wiki
+# and the quotes and links of a wiki
+_PLAIN = (
+    r"(?P<pair>\*\*?(?!\*)|__?(?!_)|'''?(?!'))"
+    r"|(?P<alone>\[\[(?:[^\[\]|\n]{1,200}\|)?(?=\w)|(?<=[\w.!?)])\]\])"
+)
 _ORG = r"(?P<alone>\[fn:[\w-]{1,40}\])|(?P<open>[_^]\{)|(?P<close>\})|(?P<pair>[*/_+])|(?P<code>[=~])"
 _RST = (
     r"(?P<escape>\\[*`|_])|(?P<alone>\\[ \n]|\[(?:\d{1,9}|[#*][\w-]{0,40}|[A-Za-z][\w.-]{0,40})\]_(?!\w))"

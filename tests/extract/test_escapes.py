@@ -48,6 +48,11 @@ VALUES = [
     ("a.xml", "<p>H<subscript>2</subscript>O, <b>un</b>able</p>", "<p>H2O, unable</p>"),
     ("a.org", "H_{2}O and x^{2} and /un/able", "H2O and x2 and /un/able"),
     ("a.rst", r"H\ :sub:`2`\ O, *un*\ able, a\ *b* c", "H2O, unable, ab c"),
+    (
+        "a.wiki",
+        "''mizzen''mast, [[boat]]s, [[Sail (cloth)|sail]]cloth, [[a b|c]] d",
+        "''mizzenmast, boats, sailcloth, [[a b|c]] d",
+    ),
     ("a.adoc", "H~2~O, **un**able, 2^10^", "H2O, unable, 2^10^"),
 ]
 AS_WRITTEN = [

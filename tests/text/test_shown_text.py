@@ -87,6 +87,11 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     ),
     "stars": ("text", "the *harvest* **moon** rises", "the harvest moon rises"),
     "a wiki": ("text", "the ''harvest'' '''moon''' rises, 'tis so", "the harvest moon rises, 'tis so"),
+    "a link of a wiki": (
+        "text",
+        "the [[Autumn|harvest]] [[moon]] rises, x[[1]]",
+        "the harvest moon rises, x1",
+    ),
     "underscores": ("text", "the _harvest\nmoon_ rises", "the harvest moon rises"),
     "Org": ("org", "the *harvest* /moon/ =rises= ~a_*b*~ +x+", "the harvest moon rises a_*b* x"),
     "Org, nested": ("org", "the */harvest/ moon*[fn:1] rises", "the harvest moon rises"),
