@@ -210,6 +210,13 @@ def _clock(match: re.Match[str]) -> str:
     return f"{hour:02}:{match[6]}"
 
 
+def with_its_day(chat: Extracted) -> Extracted:
+    """Return a chat of one day with the day in its title."""
+    day = date.fromisoformat(chat.date or "")
+    title = chat.title if chat.title_from == "heading" else "Chat"
+    return replace(chat, title=f"{title}, {day.day} {day:%B %Y}", title_from="heading")
+
+
 # --- Telegram ---------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from rag_core.extract import (
     binary,
+    bookmarks,
     calendars,
     chats,
     contacts,
@@ -25,6 +26,7 @@ from rag_core.extract import (
     kindle,
     mailbox,
     references,
+    telegram_days,
 )
 from rag_core.extract.content import named_by_content
 from rag_core.files.slices import Sliced
@@ -45,6 +47,7 @@ class ContainedPart:
     end: int
     data_hash: str  #: The sha256 of its bytes as a file of its own.
     time_ns: int | None  #: When it was written, in nanoseconds since 1970; None if it does not say so.
+    before: bytes = b""  #: What stands before its bytes in a file of its own.
 
 
 class _Format(NamedTuple):
@@ -66,6 +69,10 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
         return path.with_name(path.name + kindle.CLIPPINGS)
     if order := chats.date_order(beginning):
         return path.with_name(f"{path.name}{_CHAT}{order}")
+    if telegram_days.is_telegram(beginning):
+        return path.with_name(path.name + telegram_days.CHATS_OF_TELEGRAM)
+    if bookmarks.are_bookmarks(beginning[:_HEAD].decode("utf-8", "replace")):
+        return path.with_name(path.name + bookmarks.BOOKMARKS)
     named = named_by_content(beginning, path)
     return named if holds_parts(named) else None
 
@@ -91,7 +98,7 @@ def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
 def data_of(data: Sliced, path: PurePosixPath, part: ContainedPart) -> bytes | None:
     """The bytes of a part of the file ``path`` as a file of its own; None if the file was changed since
     ``parts_of``."""
-    found = _FORMATS[path.suffix.lower()].as_file(data[part.start : part.end])
+    found = _FORMATS[path.suffix.lower()].as_file(part.before + data[part.start : part.end])
     return found if hashlib.sha256(found).hexdigest() == part.data_hash else None
 
 
@@ -152,6 +159,25 @@ def _days_of_chat(data: Sliced, order: str) -> Iterator[ContainedPart]:
     yield from reversed(found)
 
 
+def _days_of_telegram(data: Sliced) -> Iterator[ContainedPart]:
+    found: list[ContainedPart] = []
+    for number, day in enumerate(telegram_days.telegram_days(data), 1):
+        digest = hashlib.sha256(telegram_days.as_export(day.before + data[day.start : day.end])).hexdigest()
+        time_ns = _nanoseconds(datetime.combine(day.day, time(), UTC))
+        found.append(ContainedPart(day.name, number, day.start, day.end, digest, time_ns, day.before))
+    yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
+
+
+def _bookmarks(data: Sliced) -> Iterator[ContainedPart]:
+    found: list[ContainedPart] = []
+    for number, span in enumerate(bookmarks.bookmark_spans(data), 1):
+        digest = hashlib.sha256(span.before + data[span.start : span.end]).hexdigest()
+        name = hashlib.sha256(span.address).hexdigest()[:_HASH_DIGITS]
+        time_ns = _nanoseconds(span.time)
+        found.append(ContainedPart(name, number, span.start, span.end, digest, time_ns, span.before))
+    yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
+
+
 def _entries(data: Sliced) -> Iterator[ContainedPart]:
     found = [*_named(data, calendars.entry_spans(data), content_lines.uid, calendars.start_of)]
     yield from sorted(found, key=lambda part: (part.time_ns or 0, part.number), reverse=True)
@@ -204,6 +230,10 @@ _FORMATS: dict[str, _Format] = {
     ".vcf": _Format("contact", ".vcf", _contacts, bytes),
     ".bib": _Format("reference", ".bib", _references, bytes),
     kindle.CLIPPINGS: _Format("highlight", ".txt", _clippings, _as_clippings),
+    bookmarks.BOOKMARKS: _Format("bookmark", bookmarks.ONE_BOOKMARK, _bookmarks, bytes),
+    telegram_days.CHATS_OF_TELEGRAM: _Format(
+        "day", telegram_days.DAY_OF_TELEGRAM, _days_of_telegram, telegram_days.as_export
+    ),
     **{_CHAT + order: _chat(order) for order in ("dmy", "mdy", "ymd")},
 }
 """Lower-case suffix → how the parts of such a file are found and read."""

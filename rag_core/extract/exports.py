@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from rag_core.extract import chats, escapes, kindle
+from rag_core.extract import bookmarks, chats, escapes, kindle, telegram_days
 from rag_core.extract.building import Builder, one_line
 from rag_core.types import Extracted
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20_000  # characters
 _KEEP_KEYS = ("userEditedTimestampUsec", "createdTimestampUsec", "isTrashed", "isPinned")
 _OF_AN_APP = re.compile(r'"(?:userEditedTimestampUsec|isTrashed|date_unixtime|nodes|from_id|messages)"')
-_BOOKMARKS = re.compile(r"\s*<!DOCTYPE NETSCAPE-Bookmark-file-1>", re.I)
 
 
 def read_text(text: str, name: str) -> Extracted | None:
@@ -41,7 +40,9 @@ def read_json(text: str, path: PurePosixPath) -> Extracted | None:
     if not isinstance(value, dict):
         return None
     if found := chats.telegram_chats(value):
-        return chats.read_telegram(found, path.name)
+        chat = chats.read_telegram(found, path.name)
+        is_day = path.name.endswith(telegram_days.DAY_OF_TELEGRAM)
+        return chats.with_its_day(chat) if is_day else chat
     if any(key in value for key in _KEEP_KEYS) and not {"title", "textContent", "listContent"}.isdisjoint(
         value
     ):
@@ -53,8 +54,8 @@ def read_json(text: str, path: PurePosixPath) -> Extracted | None:
 
 def page_reader(markup: str) -> Callable[[_Element, str], Extracted | None] | None:
     """What reads a page that an app exported; None for other pages."""
-    if _BOOKMARKS.match(markup):
-        return _read_bookmarks
+    if bookmarks.are_bookmarks(markup):
+        return bookmarks.read_bookmarks
     is_chat = 'class="message ' in markup and 'class="from_name"' in markup
     return chats.read_telegram_page if is_chat else None
 
@@ -142,29 +143,3 @@ def _lies_in(node: dict[str, Any], group: dict[str, Any]) -> bool:
         begin = _number(group.get(place))
         inside = inside and begin <= _number(node.get(place)) <= begin + _number(group.get(size))
     return inside
-
-
-# --- bookmarks --------------------------------------------------------------------------
-
-
-def _read_bookmarks(root: _Element, name: str) -> Extracted:
-    """A part for each bookmark with its address, below the folders that it is in."""
-    builder, tags, folders = Builder(), list[str](), list[str]()
-    depth = 0
-    from lxml import etree  # only now: it is slow to import
-
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        if element.tag == "dl":
-            depth += 1 if event == "start" else -1
-        elif event == "start" and element.tag in ("h1", "h3"):
-            folders = [*folders[:depth], one_line("".join(element.itertext()))]
-        elif event == "start" and element.tag == "a" and element.get("href"):
-            title = one_line("".join(element.itertext()))
-            folders = folders[:depth]
-            builder.begin("bookmark", title, *folders, title)
-            builder.add("\n".join(filter(None, (title, element.get("href")))))
-            tags += [tag.strip() for tag in element.get("tags", "").split(",") if tag.strip()]
-        elif event == "start" and element.tag == "dd":
-            builder.add(element.text or "", gap="\n")
-    title = one_line(root.findtext(".//title") or "")
-    return builder.document("html", name, title, tags=tuple(dict.fromkeys(tags)))

@@ -37,6 +37,8 @@ _ROWS_A_WRITE = 500
 
 _BEGINNING = 65_536  # bytes
 
+_MAY_HOLD_PARTS = (".txt", ".xml", ".json", ".html", ".htm")
+"""Suffixes of files of which some hold many documents."""
 PartReader = Callable[[ContainedPart], Extracted | RagError]
 """Reads a part of a file. Safe in any thread."""
 PartWriter = Callable[[FileRecord, Extracted], FileResult | None]
@@ -68,7 +70,7 @@ def container_name(root: Path, file: FileRecord, *, from_cloud: bool) -> PurePos
     path = PurePosixPath(file.display)
     if holds_parts(path):
         return path
-    if has_known_name(path) and path.suffix.lower() not in (".txt", ".xml"):
+    if has_known_name(path) and path.suffix.lower() not in _MAY_HOLD_PARTS:
         return None
     with opened_in_slices(root, file.stat.path, from_cloud=from_cloud) as data:
         return container_path(data[:_BEGINNING], path)

@@ -213,6 +213,8 @@ _CONTAINERS = {
     "a.bib": _TEXTS["a.bib"].encode(),
     "My Clippings.txt.clippings": _TEXTS["My Clippings.txt"].encode(),
     "chat.txt.whatsapp-dmy": f"8.11.25, 10:15 - Anna: {PHRASE}\n9.11.25, 10:16 - Bob: Yes\n".encode() * 3,
+    "result.json.telegram": json.dumps(TELEGRAM, indent=1).encode(),
+    "bookmarks.html.bookmarks": BOOKMARKS.encode(),
 }
 """Files of many documents, under the names that they are read by."""
 

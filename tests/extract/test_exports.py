@@ -163,6 +163,34 @@ def test_the_json_of_telegram_is_read_as_a_chat(several: bool, indent: int | Non
     assert "10:00 Anna: create group" in found.text
 
 
+SECOND: dict[str, Any] = {**TELEGRAM, "name": "Boats", "id": -2, "messages": TELEGRAM["messages"][3:]}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    ("value", "titles"),
+    [
+        (TELEGRAM, ["Walks, 25 November 2025", "Walks, 8 November 2025"]),
+        ({"chats": {"about": "…", "list": [TELEGRAM, SECOND]}, "left_chats": {}},
+         ["Boats, 25 November 2025", "Walks, 25 November 2025", "Walks, 8 November 2025"]),
+        ({**TELEGRAM, "name": None},
+         ["Chat: Bob, 25 November 2025", "Chat: Anna, Anna Müller, 8 November 2025"]),
+    ],
+)  # fmt: skip
+def test_each_day_of_telegram_is_a_document(
+    library: Library, notes: Path, value: Any, titles: list[str], indent: int | None
+) -> None:
+    write(notes, {"result.json": json.dumps(value, indent=indent, ensure_ascii=bool(indent))})
+    index(library, "notes", notes)
+    parts = library.documents.get(OWNER, "notes", "result.json").parts
+    assert sorted(part.title for part in parts) == sorted(titles)
+    [hit] = library.search(OWNER, "walnuts before:2025-11-20").hits
+    assert hit.document.date == "2025-11-08"
+    assert "See walnuts at the shop" in hit.content
+    assert not library.search(OWNER, '"good night" before:2025-11-20').hits
+    assert library.search(OWNER, '"good night" after:2025-11-20').hits
+
+
 def test_a_page_of_telegram_is_read_as_a_chat() -> None:
     def message(day: str, who: str, text: str) -> str:
         named = f'<div class="from_name">{who}</div>' if who else ""
@@ -341,6 +369,34 @@ def test_each_bookmark_is_a_part_with_its_address_below_its_folders() -> None:
     assert {(segment.anchor_type, segment.anchor_ref) for segment in found.segments} >= {("bookmark", "Tea")}
     assert "Sourdough & rye\nhttps://example.org/bread\nHow to feed it" in found.text
     assert "Home\nhttps://example.org/" in found.text
+
+
+KEPT = {
+    "seconds": ("1762596900", "2025-11-08"),
+    "milliseconds": ("1762596900123", "2025-11-08"),
+    "microseconds": ("1762596900123456", "2025-11-08"),
+    "no time": ("0", ""),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+@pytest.mark.parametrize("name", ["bookmarks.html", "bookmarks_11_25.htm"])
+def test_each_bookmark_is_a_document_with_the_day_on_which_it_was_kept(
+    library: Library, notes: Path, kept: str, name: str
+) -> None:
+    written, day = KEPT[kept]
+    icon = "data:image/png;base64," + "iVBORw0KGgo" * 2000
+    page = BOOKMARKS.replace('ADD_DATE="2"', f'ADD_DATE="{written}" ICON="{icon}"')
+    write(notes, {name: page})
+    index(library, "notes", notes)
+    [hit] = [hit for hit in library.search(OWNER, "sourdough feed").hits if hit.relevant]
+    assert hit.document.title == "Sourdough & rye"
+    assert hit.heading_path == ("Bookmarks Menu", "Cooking", "Sourdough & rye")
+    assert hit.content == "Sourdough & rye\nhttps://example.org/bread\nHow to feed it"
+    if day:
+        assert hit.document.date == day
+        assert library.search(OWNER, "sourdough before:2025-11-09").hits
+        assert not library.search(OWNER, "sourdough before:2025-11-08").hits
 
 
 def test_exports_are_found_by_what_they_show(library: Library, notes: Path) -> None:

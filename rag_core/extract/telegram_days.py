@@ -1,0 +1,81 @@
+"""Telegram's own export in JSON → each day of each chat, as an export of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
+from typing import NamedTuple
+
+from rag_core.files.slices import Sliced, find_all
+
+CHATS_OF_TELEGRAM = ".telegram"
+"""What is put after the name of such a file to say what it holds."""
+DAY_OF_TELEGRAM = ".telegram.json"
+"""What the name of a day of a chat ends with, where it is read as a file of its own."""
+_OF_TELEGRAM = re.compile(
+    rb'\{\s{0,40}"id":\s?-?\d{1,20},\s{0,40}"type":\s?"(?:message|service)",\s{0,40}'
+    rb'"date":\s?"(?P<day>\d{4}-\d\d-\d\d)T'
+    rb'|(?:"name":\s?(?:"(?:[^"\\\n]|\\[^\n]){0,200}"|null),\s{0,40})?"type":\s?"[a-z_]{1,30}",\s{0,40}'
+    rb'"id":\s?(?P<chat>-?\d{1,20}),\s{0,40}"messages":\s?\['
+)
+"""The beginning of a message, or of a chat up to its messages, as Telegram writes them."""
+_LONGEST = 1000
+_GAP = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class TelegramDay(NamedTuple):
+    """Where the messages of a day of a chat stand in a file."""
+
+    name: str  #: The number of the chat and the day.
+    day: date
+    start: int
+    end: int
+    before: bytes  #: How an export of this chat begins.
+
+
+def is_telegram(beginning: bytes) -> bool:
+    """Whether a file with this beginning is Telegram's own export in JSON."""
+    found = {match.lastgroup for match in _OF_TELEGRAM.finditer(beginning)}
+    return beginning.lstrip()[:1] == b"{" and found == {"chat", "day"}
+
+
+def telegram_days(data: Sliced) -> Iterator[TelegramDay]:
+    """Each day of each chat in an export of Telegram, in order."""
+    chat = before = last = b""
+    begun = 0
+    for place, written in find_all(data, _OF_TELEGRAM, _LONGEST):
+        match = _OF_TELEGRAM.match(written)
+        day = match["day"] or b"" if match else last
+        if day and day == last:
+            continue
+        if last:
+            yield from _day(chat, last, begun, place, before)
+        begun, last = place, day
+        if match and match["chat"]:
+            chat, before = match["chat"], b"{" + written
+    if last:
+        yield from _day(chat, last, begun, len(data), before)
+
+
+def _day(chat: bytes, day: bytes, start: int, end: int, before: bytes) -> Iterator[TelegramDay]:
+    if not before:  # no chat has begun
+        return
+    with suppress(ValueError):
+        of_day = date.fromisoformat(day.decode())
+        yield TelegramDay(f"{chat.decode()}-{of_day}", of_day, start, end, before)
+
+
+def as_export(written: bytes) -> bytes:
+    """Return the beginning of a chat and some of its messages, with what follows them in the file, as an
+    export of its own."""
+    text = written.decode("utf-8", "replace")
+    end = place = text.index("[", text.index('"messages":')) + 1
+    with suppress(ValueError, RecursionError):
+        while gap := _GAP.match(text, place):
+            _, place = _DECODER.raw_decode(text, gap.end())
+            end = place
+    return f"{text[:end]}]}}".encode()
