@@ -76,18 +76,30 @@ def _base(style: _Element) -> str:
 
 def _add_blocks(builder: Builder, blocks: Iterable[_Element], text: WordText, levels: dict[str, int]) -> None:
     """Add paragraphs and tables, also those in content controls and in what was inserted."""
+    initial = ""  # a large first letter, which is a paragraph of its own
     for block in blocks:
         name = local_name(block)
         if name == "tbl":
             _add_table(builder, block, text)
         elif name == "p":
+            words, initial = initial + text.of(block), ""
             level = levels.get(_style(block))
-            if level:
-                builder.heading(level, text.of(block))
+            if _is_initial(block):
+                initial = words
+            elif level:
+                builder.heading(level, words)
             else:
-                builder.add(text.of(block))
+                builder.add(words)
         elif name not in _DELETED:
             _add_blocks(builder, block.iterchildren(), text, levels)
+    builder.add(initial)
+
+
+def _is_initial(paragraph: _Element) -> bool:
+    frame = paragraph.find("{*}pPr/{*}framePr")
+    return frame is not None and any(
+        key.endswith("}dropCap") and value != "none" for key, value in frame.items()
+    )
 
 
 def _style(paragraph: _Element) -> str:

@@ -173,6 +173,20 @@ def style(name: str, kind: str, vanish: str = "", base: str = "") -> str:
     return f'<w:style w:type="{kind}" w:styleId="{name}">{inside}</w:style>'
 
 
+@pytest.mark.parametrize(
+    ("frame", "shown"),
+    [
+        ('w:dropCap="drop"', "Once\n\nThe end"),
+        ('w:dropCap="margin"', "Once\n\nThe end"),
+        ('w:dropCap="none"', "O\n\nnce\n\nThe end"),
+        ('w:wrap="around"', "O\n\nnce\n\nThe end"),
+    ],
+)
+def test_a_large_first_letter_belongs_to_its_word(frame: str, shown: str) -> None:
+    initial = f"<w:p><w:pPr><w:framePr {frame}/></w:pPr>{run('O')}</w:p>"
+    assert read(docx(f"{initial}<w:p>{run('nce')}</w:p>")).text == shown
+
+
 VANISH = "<w:vanish/>"
 STYLES = "".join(
     [
