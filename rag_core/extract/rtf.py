@@ -6,7 +6,10 @@ and read one by one."""
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from datetime import date
 from pathlib import PurePosixPath
+from typing import Any
 
 from striprtf.striprtf import rtf_to_text
 
@@ -15,7 +18,11 @@ from rag_core.types import Extracted
 
 _BEGINNING = b"{\\rtf"
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+_EMPTY_BINARY = re.compile(rb"\\bin(?![a-z\d]) ?")  # which striprtf cannot read
 _SIGN = re.compile(r"\\[{}\\]|[{}]")
+_INFO = re.compile(r"\{\s?\\info(?![a-z])")
+_OF_INFO = re.compile(r"\{\s?\\(title|author)(?![a-z]) ?")
+_CHANGED = re.compile(r"\\(?:revtim|creatim)\s?\\yr(\d{4})\s?\\mo(\d{1,2})\s?\\dy(\d{1,2})")
 _APART = re.compile(
     r"\{(?:\\\*)?\s*\\(?P<name>footnote|annotation|header|footer|shptxt|dptxbxtext)"
     r"(?:(?<=er)[lrf])?(?![a-z])-?\d* ?"
@@ -47,7 +54,25 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         builder.add_lines(heading, lines)
     links = dict.fromkeys(one_line(match[1]) for match in _LINK.finditer(source))
     builder.add_lines("Links", [link for link in links if link not in text])
-    return builder.document("word", path.name)
+    title, about = _about(source)
+    return builder.document("word", path.name, title, **about)
+
+
+def _about(source: str) -> tuple[str, dict[str, Any]]:
+    """The title, and the date and author, in the properties of a document."""
+    begun = _INFO.search(source)
+    info = source[begun.start() : _end_of_group(source, begun.start())] if begun else ""
+    found: dict[str, str] = {}
+    for match in _OF_INFO.finditer(info):
+        written = info[match.end() : _end_of_group(info, match.start())]
+        found.setdefault(match[1], one_line(_plain(f"{_head(source)} {written}")))
+    days: list[str] = []
+    for match in _CHANGED.finditer(info):
+        with suppress(ValueError):
+            days.append(date(int(match[1]), int(match[2]), int(match[3])).isoformat())
+    author = found.get("author", "")
+    about = {"date": max(days, default=None), "metadata": {"author": author} if author else {}}
+    return found.get("title", ""), about
 
 
 def _texts(apart: list[tuple[str, str]], head: str) -> dict[str, dict[str, None]]:
@@ -70,7 +95,7 @@ def _without_binary(data: bytes) -> bytes:
     while match := _BINARY.search(data, place):
         parts.append(data[place : match.start()])
         place = match.end() + int(match[1])
-    return b"".join([*parts, data[place:]])
+    return _EMPTY_BINARY.sub(b"", b"".join([*parts, data[place:]]))
 
 
 def _without_hidden(source: str) -> str:

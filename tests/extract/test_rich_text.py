@@ -87,3 +87,18 @@ def test_hidden_text_ends_where_its_format_ends(written: str, shown: str) -> Non
 def test_a_font_that_is_set_in_hidden_text_holds_after_it() -> None:
     fonts = "{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 Arial CYR;}}"
     assert "Ж" in read(f"{{\\rtf1\\ansi{fonts}\\f0 Seen \\v\\f1 unseen\\v0 \\'c6\\par}}").text
+
+
+def test_properties_of_a_document_are_read() -> None:
+    days = "{\\creatim\\yr2013\\mo5\\dy1\\hr2}{\\revtim\\yr2014\\mo6\\dy30}{\\printim\\yr2015\\mo1\\dy1}"
+    info = f"{{\\info{{\\title The mizzen \\'e4st}}{{\\author Ada}}{{\\operator Bob}}{days}}}"
+    found = read(f"{{\\rtf1\\ansi\\ansicpg1252{info} Body\\par}}")
+    assert (found.title, found.date, found.metadata) == ("The mizzen äst", "2014-06-30", {"author": "Ada"})
+    assert found.text.strip() == "Body"
+
+
+def test_a_picture_without_its_size_costs_itself_alone() -> None:
+    assert read("{\\rtf1\\ansi Seen {\\pict\\jpegblip\\bin ffd8ff} again\\par}").text.split() == [
+        "Seen",
+        "again",
+    ]
