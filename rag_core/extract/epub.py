@@ -41,7 +41,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     builder.add_lines("Readings", readings)
     if warnings and lost == len(chapters):
         raise damaged(path, data)
-    author = one_line(book.findtext(".//{*}creator") or "")
+    creators = (one_line(creator.text or "") for creator in book.iter("{*}creator"))
+    author = ", ".join(dict.fromkeys(filter(None, creators)))
     return builder.document(
         "ebook",
         path.name,

@@ -35,6 +35,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         raise damaged(path, data)
     info = next((each for each in root.iter() if _name(each) == "title-info"), None)
     builder = Builder()
+    for about_it in (each for each in (info if info is not None else ()) if _name(each) == "annotation"):
+        _add_section(builder, about_it)
     for element in root:
         if _name(element) == "body":
             _add_section(builder, element)

@@ -202,6 +202,18 @@ def test_a_book_in_fictionbook_has_chapters_title_and_author() -> None:
     assert "AAAA" not in found.text
 
 
+def test_what_a_book_says_of_itself_is_read() -> None:
+    about = "</book-title><annotation><p>A tale of the mizzen mast.</p></annotation>"
+    found = read(FB2.replace(b"</book-title>", about.encode()), "roman.fb2")
+    assert found.text.startswith("A tale of the mizzen mast.\n\n")
+    more = made.rewritten(
+        made.epub("Tides", one="<p>One</p>"),
+        "OEBPS/book.opf",
+        ("</metadata>", "<dc:creator>Charles Babbage</dc:creator></metadata>"),
+    )
+    assert read(more, "tides.epub").metadata == {"author": "Ada Lovelace, Charles Babbage"}
+
+
 def test_the_comments_of_an_editor_are_no_part_of_a_book() -> None:
     commented = FB2.replace(b"<body>", b"<!-- edited --><?edited?><body><!-- edited -->")
     assert commented != FB2
