@@ -97,7 +97,10 @@ _IN_WORD_OF_RST = re.compile(
 )
 _WIKIS = (".wiki", ".mediawiki")
 _LINK_OF_WIKI = r"\[\[(?:[^\[\]|\n]{1,200}\|)?(\w{1,60})\]\]"
-_IN_WORD_OF_WIKI = re.compile(rf"(?<=\w)'{{2,5}}(?=\w)|(?<=\w){_LINK_OF_WIKI}|{_LINK_OF_WIKI}(?=\w)")
+_IN_WORD_OF_WIKI = re.compile(
+    rf"(?<=\w)'{{2,5}}(?=\w)|(?<=\w){_LINK_OF_WIKI}|{_LINK_OF_WIKI}(?=\w)"
+    r"|(?<=\w)</?(?:sub|sup|b|i|u|s|em|strong|small)>(?=\w)"
+)
 """What cuts a word of a wiki: ``''w''ord``, ``[[boat]]s``."""
 _HYPHEN_OF_TEX = re.compile(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
 """Where a word may be divided, and what keeps the letters of a ligature apart."""
@@ -121,7 +124,7 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
     if kind == "rst" and "\\ " in text:
         text = _IN_WORD_OF_RST.sub(lambda match: match[2] or match[4], text)
     if path.suffix.lower() in _WIKIS:
-        text = _IN_WORD_OF_WIKI.sub(lambda match: match[1] or match[2] or "", text)
+        text = _ENTITY.sub(_of_entity, _IN_WORD_OF_WIKI.sub(lambda match: match[1] or match[2] or "", text))
     return _unescaped(text, kind, path)
 
 

@@ -75,7 +75,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "solidity": ".sol",
     "protobuf": ".proto",
     "graphql": ".graphql .gql",
-    "latex": ".tex .sty .cls .ltx",
+    "latex": ".tex .latex .sty .cls .ltx",
     "bibtex": ".bib",
     "asciidoc": ".adoc .asciidoc",
     "diff": ".diff .patch",

@@ -19,8 +19,9 @@ _GAP = r"(?P<gap>\n[ \t]*(?=\n))"
 _ADDRESS = r"(?<![^\s\[\]<>(*])(?:link:|xref:|mailto:|(?:https?|ftp)://)[^\s\[\]<>(*]{1,2000}+\["
 # and the quotes and links of a wiki
 _PLAIN = (
-    r"(?P<pair>\*\*?(?!\*)|__?(?!_)|'''?(?!'))"
-    r"|(?P<alone>\[\[(?:[^\[\]|\n]{1,200}\|)?(?=\w)|(?<=[\w.!?)])\]\])"
+    r"(?P<pair>\*\*?(?!\*)|__?(?!_)|~~(?!~)|(?<!:)//(?!/))"
+    r"|(?P<alone>'{2,5}(?=[\w\[])|(?<=[\w.,!?)\]])'{2,5}"
+    r"|\[\[(?:[^\[\]|\n]{1,200}\|)?(?=\w)|(?<=[\w.!?)])\]\])"
 )
 _ORG = r"(?P<alone>\[fn:[\w-]{1,40}\])|(?P<open>[_^]\{)|(?P<close>\})|(?P<pair>[*/_+])|(?P<code>[=~])"
 _RST = (
@@ -95,9 +96,11 @@ _NAMES_OF_INLINE = frozenset(
     INLINE_TAGS.split("|")
     + "emphasis literal command filename link ulink xref phrase quote subscript superscript tspan italic bold"
     " monospace hi ref term foreignphrase citetitle replaceable option varname function classname"
-    " styled-content named-content xref-alt fn".split()
+    " styled-content named-content xref-alt fn ext-link uri sc guilabel keycap userinput constant parameter"
+    " computeroutput classname firstterm email".split()
 )
 _CELLS = frozenset(("td", "th", "entry"))
+_BEHIND_WORDS = tuple(".,;:!?)]’”»")
 _OF_XML = re.compile(
     r"<!--(?s:.*?)(?:-->|\Z)|<!\[CDATA\[|\]\]>|<(?P<end>/?)(?:[\w.-]{1,40}:)?(?P<name>[A-Za-z_][\w.-]{0,60})"
     r"(?:\s(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)?>|" + REFERENCE.pattern
@@ -204,7 +207,8 @@ def _of_xml(text: str) -> Iterator[Mark]:
             yield Mark(start, end, "", "comment")
         elif name.lower() not in _NAMES_OF_INLINE:
             is_end_of_cell = match["end"] and name.lower() in _CELLS
-            yield Mark(start, end, " | " if is_end_of_cell else " ", "tag")
+            gap = "" if text[end : end + 1] in _BEHIND_WORDS else " "
+            yield Mark(start, end, " | " if is_end_of_cell else gap, "tag")
         elif match["end"]:
             yield Mark(start, end, "", "tag", opener=opened.pop(name, -1))
         else:

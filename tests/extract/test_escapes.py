@@ -53,6 +53,8 @@ VALUES = [
         "''mizzen''mast, [[boat]]s, [[Sail (cloth)|sail]]cloth, [[a b|c]] d",
         "''mizzenmast, boats, sailcloth, [[a b|c]] d",
     ),
+    ("a.wiki", "G&ouml;del, H<sub>2</sub>O", "Gödel, H2O"),
+    ("a.latex", r"Schr\"odinger", "Schrödinger"),
     ("a.adoc", "H~2~O, **un**able, 2^10^", "H2O, unable, 2^10^"),
 ]
 AS_WRITTEN = [
