@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email import message_from_bytes, policy
 from email.message import MIMEPart
 
 from rag_core.extract import encoding, mail_text, tnef, webpage
@@ -18,6 +19,8 @@ _HELD = 0.8
 """The share of the words of a page that its plain version must hold; else it is a stub."""
 _WORD = re.compile(r"\w+")
 
+_BOUNDARY = re.compile(r"^--([^\s\"]{1,70})[ \t]{0,9}\r?\nContent-[A-Za-z-]{1,40}:", re.M)
+"""The line before a part of a multipart."""
 _NAME_BY_KIND = {
     "text/calendar": "invitation.ics",
     "text/vcard": "contact.vcf",
@@ -77,10 +80,24 @@ def content_of(part: MIMEPart) -> Content:
         return Content(unread=[_SENTENCE_SEALED])
     if kind in _TNEF or name.lower() == "winmail.dat":
         return _of_outlook(part, name)
-    if part.get_content_maintype() == "multipart" and part.is_multipart():
+    if part.get_content_maintype() == "multipart":
+        part = part if part.is_multipart() else _with_its_boundary(part)
+    if part.is_multipart() and part.get_content_maintype() == "multipart":
         contents = [content_of(inner) for inner in part.iter_parts()]
         return _one_version(contents) if kind == "multipart/alternative" else _all_of(contents)
     return _leaf(part, kind, name)
+
+
+def _with_its_boundary(part: MIMEPart) -> MIMEPart:
+    """A multipart whose parts stand between other lines than it declares, cut there; ``part`` itself if it
+    has none."""
+    payload = part.get_payload()
+    begun = _BOUNDARY.search(payload) if isinstance(payload, str) else None
+    if begun is None:
+        return part
+    written = f'Content-Type: {part.get_content_type()}; boundary="{begun[1]}"\n\n{payload}'
+    found = message_from_bytes(written.encode("utf-8", "surrogateescape"), policy=policy.default)
+    return found if found.is_multipart() else part
 
 
 def _of_outlook(part: MIMEPart, name: str) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 from itertools import product
 
@@ -229,3 +230,10 @@ FLOWED = [
 def test_soft_line_breaks_are_none(delsp: str, written: str, shown: str) -> None:
     body = f"Content-Type: text/plain; charset=utf-8; format=flowed; delsp={delsp}\n\n{written}"
     assert read(message(body), "a.eml").text.endswith(f"\n\n{shown}")
+
+
+def test_parts_between_other_lines_than_declared_are_parts() -> None:
+    page = base64.b64encode(f"<p>{LONG}</p>".encode()).decode()
+    body = f"--other\nContent-Type: text/html;\nContent-Transfer-Encoding: base64\n\n{page}\n--other--\n"
+    found = read(message(f'Content-Type: multipart/alternative; boundary="declared"\n\n{body}'), "a.eml")
+    assert found.text.endswith(f"\n\n{LONG.strip()}")
