@@ -43,7 +43,7 @@ class OpenText:
         return list(self._lines.pop(heading, {}))
 
     def boxes(self) -> list[_Element]:
-        """Return the boxes of text in what was read last, and forget them."""
+        """Return the boxes of text and the tables in frames that were read last, and forget them."""
         boxes, self._boxes = self._boxes, []
         return boxes
 
@@ -55,7 +55,7 @@ class OpenText:
             said = " ".join(self.of(paragraph) for paragraph in element.iter("{*}p"))
             self._keep("Comments", f"{author}: {said}" if author and said else said)
             return
-        self._boxes.extend(element.iterchildren("{*}text-box"))
+        self._boxes.extend(element.iterchildren("{*}text-box", "{*}table"))
         if name != "frame":
             self._boxes.append(element)
         for part in element.iter("{*}title", "{*}desc"):

@@ -53,7 +53,10 @@ _COMMENTS = {
 }  # fmt: skip
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
-_OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
+_OF_A_PROGRAM = re.compile(
+    r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt|\((anonymous|unspecified)\)$)|\.\w{2,5}$",
+    re.I,
+)
 _OF_A_PART = re.compile(
     r"(table of )?contents|cover( page)?|title page|index|untitled.*|(slide|page|document|chapter) ?\d*"
     r"|inhalt(sverzeichnis)?|table des matières|sommaire|índice|indice",

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
 from lxml.etree import _Element
 from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.exc import InvalidXmlError
 from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.picture import Picture
 
@@ -88,8 +88,12 @@ def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
         elif isinstance(shape, GraphicFrame):
             yield from _texts_of_graphics(shape, warnings)
         elif isinstance(shape, Picture):
-            with suppress(ValueError, KeyError, AttributeError):  # a linked one is not in the file
+            try:
                 yield pictures.text_of(shape.image.blob, shape.name, warnings)
+            except InvalidXmlError:
+                warnings.append(f"The picture {shape.name!r} is damaged.")
+            except (ValueError, KeyError, AttributeError):  # a linked one is not in the file
+                continue
         elif shape.has_text_frame:
             yield _text(shape.text_frame._txBody)
 

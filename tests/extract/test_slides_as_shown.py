@@ -132,6 +132,24 @@ def test_a_damaged_chart_of_slides_is_named() -> None:
     assert any(chart in warning or "graphic" in warning for warning in found.warnings)
 
 
+def test_a_picture_without_its_file_is_named() -> None:
+    picture = (
+        '<p:pic><p:nvPicPr><p:cNvPr id="99" name="Logo"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:spPr/></p:pic>'
+    )
+    found = read(
+        made.rewritten(PPTX, "ppt/slides/slide1.xml", ("</p:spTree>", f"{picture}</p:spTree>")), "a.pptx"
+    )
+    assert "Reservoirs" in found.text
+    assert "The picture 'Logo' is damaged." in found.warnings
+
+
+def test_a_table_on_an_opendocument_slide_is_read() -> None:
+    cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
+    row = "<table:table-row>" + cell.format("Class") + cell.format("Mizzen mast") + "</table:table-row>"
+    page = f"<draw:frame><table:table>{row}</table:table><draw:image/></draw:frame>"
+    assert read(made.odp(page), "a.odp").text == "Class | Mizzen mast"
+
+
 FORMULA = (
     '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mrow><msub><mi>F</mi><mi>grav</mi></msub><mo>='
     "</mo><mfrac><mi>m</mi><msup><mi>r</mi><mn>2</mn></msup></mfrac></mrow><annotation>F_grav</annotation>"
