@@ -41,8 +41,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     builder.add_lines("Readings", readings)
     if warnings and lost == len(chapters):
         raise damaged(path, data)
-    creators = (one_line(creator.text or "") for creator in book.iter("{*}creator"))
-    author = ", ".join(dict.fromkeys(filter(None, creators)))
+    author = _authors(book)
     return builder.document(
         "ebook",
         path.name,
@@ -50,6 +49,12 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         warnings=warnings,
         metadata={"author": author} if author else {},
     )
+
+
+def _authors(book: _Element) -> str:
+    """Return who wrote a book; '' if it does not say so."""
+    creators = (one_line(creator.text or "") for creator in book.iter("{*}creator"))
+    return ", ".join(dict.fromkeys(filter(None, creators)))
 
 
 def _chapters(book: _Element) -> list[str]:

@@ -62,24 +62,37 @@ def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:
     """Add the rows of a sheet, each by itself where `stand_alone`, else in parts of at most 50, below the
     names of the columns. Empty rows, and empty columns before the first, are left out."""
     held = _held(rows)
-    most = 1 if stand_alone(["\t".join(cells) for _, cells in held]) else _ROWS
-    first = min((_first_filled(cells) for _, cells in held), default=0)
-    header = ""
+    lines = _lines(held)
+    named, columns = _columns(held)
+    most = 1 if stand_alone([line for _, line in lines]) else _ROWS
     count = size = 0
-    for number, cells in held:
-        line = "\t".join(cells[first:]).rstrip()
-        is_header = not header and len(names := [cell for cell in cells if cell]) > 1
-        if is_header or not count or count >= most or size + len(line) > _ROWS_SIZE:
+    for number, line in lines:
+        if number == named or not count or count >= most or size + len(line) > _ROWS_SIZE:
             gap = "\n" if most == 1 and count else "\n\n"
-            builder.begin("row", f"{sheet}!{number}", sheet, header, gap=gap)
+            builder.begin("row", f"{sheet}!{number}", sheet, columns if number > named else "", gap=gap)
             count = size = 0
-        if is_header:
-            header = ", ".join(names)[:_HEADER_SIZE]
         builder.add(line, gap="\n")
         if builder.is_full:
             return
         count += 1
         size += len(line)
+
+
+def _lines(rows: Sequence[Row]) -> list[tuple[int, str]]:
+    """The number of each row, and its cells with a tab between them; without columns that are empty in all
+    rows before the first that is not."""
+    first = min((_first_filled(cells) for _, cells in rows), default=0)
+    return [(number, "\t".join(cells[first:]).rstrip()) for number, cells in rows]
+
+
+def _columns(rows: Sequence[Row]) -> tuple[int, str]:
+    """The number of the first row of several cells, and these, which name the columns; 0 and '' without such
+    a row."""
+    for number, cells in rows:
+        names = [cell for cell in cells if cell]
+        if len(names) > 1:
+            return number, ", ".join(names)[:_HEADER_SIZE]
+    return 0, ""
 
 
 def _held(rows: Iterable[Row]) -> list[Row]:

@@ -71,8 +71,11 @@ def row_segments(text: str, usual: str) -> tuple[Segment, ...]:
 
 
 def stand_alone(rows: Sequence[str]) -> bool:
-    """Whether each of the rows of a table is a passage of its own: in a table of payments or books each says
-    something else, and its meaning is lost in that of fifty. Not in long ones, nor where rows are numbers."""
+    """Whether each row of a table is a passage of its own.
+
+    In a table of payments or books each row says something else, and its meaning is lost in that of fifty.
+    Rows of long tables, and of tables of numbers, stay together.
+    """
     if len(rows) > MOST_ALONE:
         return False
     return 2 * sum(len(_WORDS.findall(row)) >= _LEAST_WORDS for row in rows) >= len(rows)
