@@ -228,8 +228,8 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
     if _PAGE.match(beginning):
         return ".html"
     if root := _ROOT.match(beginning):
-        told = _BY_ROOT.get(root[1], ".xml" if beginning.startswith(b"<?xml") else "")
-        if told:
+        is_xml = beginning.startswith((b"<?xml", b"<!DOCTYPE")) or _ends_with(data, root[1])
+        if told := _BY_ROOT.get(root[1], ".xml" if is_xml else ""):
             return told
     elif beginning.startswith(b"<?xml"):
         return ".xml"

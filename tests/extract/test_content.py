@@ -202,6 +202,28 @@ def test_a_book_in_fictionbook_has_chapters_title_and_author() -> None:
     assert "AAAA" not in found.text
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "paper.nxml",
+            '<!DOCTYPE article\nPUBLIC "-//NLM//DTD" "a.dtd">\n<article><p>H<sub>2</sub>O</p></article>\n',
+        ),
+        ("App.csproj", '<Project Sdk="x">\n  <About>H<b>2</b>O</About>\n</Project>\n'),
+        ("saved", "<notes><note>H<i>2</i>O</note></notes>"),
+    ],
+)
+def test_xml_without_a_declaration_is_told(name: str, text: str) -> None:
+    found = read(text.encode(), name)
+    assert found.file_type == "xml"
+    assert "H2O" in found.text
+
+
+@pytest.mark.parametrize("text", ["<b> is bold", "<stdin>:1: error\n", "<Ada> hello\n<Bob> hi\n"])
+def test_a_text_that_begins_with_a_bracket_is_no_xml(text: str) -> None:
+    assert read(text.encode(), "saved.irc").file_type == "text"
+
+
 def test_what_a_book_says_of_itself_is_read() -> None:
     about = "</book-title><annotation><p>A tale of the mizzen mast.</p></annotation>"
     found = read(FB2.replace(b"</book-title>", about.encode()), "roman.fb2")
