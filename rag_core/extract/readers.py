@@ -10,6 +10,7 @@ from rag_core.extract.building import Builder
 from rag_core.extract.content import named_by_content, under_its_name, with_its_name
 from rag_core.extract.filetypes import READER_MODULES
 from rag_core.extract.unpacking import refuse_bomb
+from rag_core.text.shown import shown
 from rag_core.types import Extracted
 
 
@@ -34,7 +35,8 @@ def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ..
         place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
         headings = (*above, str(path), *segment.heading_path)
         builder.begin("attachment", " › ".join(filter(None, (str(path), place))), *headings)
-        builder.add(found.text[segment.start : segment.end])
+        text = found.text[segment.start : segment.end]
+        builder.add(shown(text, "xml").text.strip() if found.file_type == "xml" else text)
     return list(found.warnings)
 
 

@@ -237,3 +237,11 @@ def test_parts_between_other_lines_than_declared_are_parts() -> None:
     body = f"--other\nContent-Type: text/html;\nContent-Transfer-Encoding: base64\n\n{page}\n--other--\n"
     found = read(message(f'Content-Type: multipart/alternative; boundary="declared"\n\n{body}'), "a.eml")
     assert found.text.endswith(f"\n\n{LONG.strip()}")
+
+
+def test_of_a_drawing_that_is_attached_the_words_are_read() -> None:
+    drawing = '<svg xmlns="a"><path d="m481.992 488.112-41.8-56.831v-242"/><text>Main sail</text></svg>'
+    part = leaf("image/svg+xml", drawing, 'Content-Disposition: attachment; filename="plan.svg"')
+    text = read(message(tree("mixed", FOOTER, part)), "a.eml").text
+    assert "Main sail" in text
+    assert "488.112" not in text
