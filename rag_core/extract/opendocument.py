@@ -11,7 +11,7 @@ from lxml.etree import _Element
 
 from rag_core.extract.building import Builder, needs_password, one_line
 from rag_core.extract.office import BROKEN, is_encrypted, local_name, member, salvaged, xml
-from rag_core.extract.opendocument_text import FRAMES, OpenText
+from rag_core.extract.opendocument_text import FRAMES, OpenText, hiding_styles
 from rag_core.types import Extracted
 
 _APART = {"note": "Notes", "annotation": "Comments"}
@@ -27,13 +27,14 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             raise needs_password(path)
         content = salvaged(member(archive, "content.xml"), "content.xml", warnings)
         facts = _part(archive, "meta.xml", warnings)
-        text = OpenText(archive, warnings)
+        styles = _part(archive, "styles.xml", warnings)
+        text = OpenText(archive, warnings, hiding_styles((content, styles)))
         is_slides = path.suffix.lower() == ".odp"
         if is_slides:
             _add_slides(builder, content, text)
         else:
             _add_text(builder, content, text)
-        _add_beside(builder, text, _part(archive, "styles.xml", warnings))
+        _add_beside(builder, text, styles)
     author = one_line(_fact(facts, "creator"))
     made = _fact(facts, "creation-date")[:10]
     return builder.document(
@@ -79,6 +80,8 @@ def _add_text(builder: Builder, content: _Element, text: OpenText) -> None:
 def _add(builder: Builder, parent: _Element, text: OpenText) -> None:
     """Add the paragraphs, headings and tables below ``parent`` in order."""
     for element in parent.iterchildren():
+        if text.hides(element):
+            continue
         match local_name(element):
             case "tracked-changes" | "forms":
                 continue

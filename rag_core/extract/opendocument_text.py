@@ -3,6 +3,7 @@ paragraph are collected separately."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from zipfile import ZipFile
 
 from lxml.etree import _Element
@@ -21,8 +22,10 @@ class OpenText:
     """Gives the text of elements. It collects by heading what is not part of the text: Notes, Comments,
     Links, Pictures, Charts; and the boxes of text, which are read after their paragraph."""
 
-    def __init__(self, archive: ZipFile, warnings: list[str]) -> None:
+    def __init__(self, archive: ZipFile, warnings: list[str], hidden: Set[str] = frozenset()) -> None:
+        """``hidden``: the names of styles that hide their text."""
         self.readings = Readings()
+        self._hidden = hidden
         self._archive = archive
         self._warnings = warnings
         self._lines: dict[str, dict[str, None]] = {}
@@ -37,6 +40,11 @@ class OpenText:
             if child.tail:
                 self.readings.end(child.tail)
         return "".join(pieces)
+
+    def hides(self, element: _Element) -> bool:
+        """Whether an element is not shown, by its style, a condition or the properties of its section."""
+        is_off = _attribute(element, "display") == "none" or _attribute(element, "is-hidden") == "true"
+        return is_off or _attribute(element, "style-name") in self._hidden
 
     def taken(self, heading: str) -> list[str]:
         """Return the lines below a heading, and forget them."""
@@ -66,6 +74,8 @@ class OpenText:
     def _piece(self, child: _Element) -> str:
         """Return the text of one part of a paragraph."""
         name = local_name(child)
+        if self.hides(child):
+            return ""
         match name:
             case "s":
                 return " " * min(_MOST_SPACES, _count(child))
@@ -128,6 +138,17 @@ class OpenText:
         is_place = address.startswith("#")
         if address and not is_place and address.removeprefix("mailto:").rstrip("/") not in text:
             self._keep("Links", f"{text}: {address}" if text else address)
+
+
+def hiding_styles(parts: Iterable[_Element | None]) -> set[str]:
+    """Return the names of the styles in ``parts`` of a document that hide their text."""
+    styles = [style for part in parts if part is not None for style in part.iter("{*}style")]
+    hiding: set[str] = set()
+    for style in styles:
+        shown = [_attribute(each, "display") for each in style.iterchildren("{*}text-properties")]
+        if "none" in shown:
+            hiding.add(_attribute(style, "name"))
+    return hiding
 
 
 def _attribute(element: _Element, name: str) -> str:

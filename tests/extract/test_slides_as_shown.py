@@ -150,6 +150,26 @@ def test_a_table_on_an_opendocument_slide_is_read() -> None:
     assert read(made.odp(page), "a.odp").text == "Class | Mizzen mast"
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ('<text:p>Seen<text:span text:style-name="T1"> unseen</text:span> again</text:p>', "Seen again"),
+        ('<text:p text:style-name="T1">unseen</text:p><text:p>Seen</text:p>', "Seen"),
+        (
+            '<text:section text:display="none"><text:p>unseen</text:p></text:section><text:p>Seen</text:p>',
+            "Seen",
+        ),
+        ('<text:p>Seen<text:hidden-text text:is-hidden="true"> unseen</text:hidden-text></text:p>', "Seen"),
+        ('<text:p>Seen<text:span text:style-name="T2"> here</text:span></text:p>', "Seen here"),
+    ],
+)
+def test_hidden_text_of_opendocument_is_not_read(body: str, shown: str) -> None:
+    style = '<style:style style:name="{}"><style:text-properties text:display="{}"/></style:style>'
+    styles = style.format("T1", "none") + style.format("T2", "true")
+    text = f"<office:automatic-styles>{styles}</office:automatic-styles><office:text>{body}</office:text>"
+    assert read(made.opendocument(text), "a.odt").text == shown
+
+
 FORMULA = (
     '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mrow><msub><mi>F</mi><mi>grav</mi></msub><mo>='
     "</mo><mfrac><mi>m</mi><msup><mi>r</mi><mn>2</mn></msup></mfrac></mrow><annotation>F_grav</annotation>"
