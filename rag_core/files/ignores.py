@@ -29,11 +29,11 @@ _PACKAGES = (
 )
 """The ends of the names of folders in which a program keeps its data."""
 _OF_IWORK = {
-    b".pages": "is a document of Pages, which is not read yet; save it as DOCX to search its text",
-    b".key": "is a presentation of Keynote, which is not read yet; save it as PPTX or PDF to search its text",
-    b".numbers": "is a workbook of Numbers, which is not read yet; save it as XLSX or CSV to search its rows",
+    b".pages": "Documents of Pages are not read yet. Save it as DOCX to search its text.",
+    b".key": "Presentations of Keynote are not read yet. Save it as PPTX or PDF to search its text.",
+    b".numbers": "Workbooks of Numbers are not read yet. Save it as XLSX or CSV to search its rows.",
 }
-"""The end of the name of a folder that is a document → why it is not read, as the end of a sentence."""
+"""The end of the name of a folder that is a document → why it is not read."""
 UNREAD_DOCUMENTS = frozenset(_OF_IWORK.values())
 _IN_IWORK = tuple(b"Index.zip Index index.xml index.xml.gz index.apxl index.apxl.gz".split())
 """What such a folder holds, one of them."""

@@ -42,10 +42,10 @@ def test_a_scan_finds_every_file_below_the_root_sorted_by_path(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "inside", "advice"),
     [
-        ("Report.pages", "Index.zip", "save it as DOCX"),
-        ("Report.PAGES", "Index/Document.iwa", "save it as DOCX"),
-        ("Talk.key", "index.apxl.gz", "save it as PPTX or PDF"),
-        ("Budget.numbers", "Index.zip", "save it as XLSX or CSV"),
+        ("Report.pages", "Index.zip", "Save it as DOCX"),
+        ("Report.PAGES", "Index/Document.iwa", "Save it as DOCX"),
+        ("Talk.key", "index.apxl.gz", "Save it as PPTX or PDF"),
+        ("Budget.numbers", "Index.zip", "Save it as XLSX or CSV"),
     ],
 )
 def test_a_document_that_is_a_folder_is_one_that_is_not_read(
@@ -55,9 +55,9 @@ def test_a_document_that_is_a_folder_is_one_that_is_not_read(
     assert found(tmp_path) == ["b.md"]
     [(path, why)] = skipped(tmp_path).items()
     assert path == f"a/{name}"
-    assert f"which is not read yet; {advice}" in why
+    assert f"are not read yet. {advice}" in why
     refusal = why_skipped(tmp_path, f"a/{name}/preview.jpg".encode(), [])
-    assert refusal == ("rule", f"is inside 'a/{name}', which {why}")
+    assert refusal == ("rule", f"It is in 'a/{name}', which is left out. {why}")
 
 
 def test_a_folder_that_is_only_called_like_a_document_is_read(tmp_path: Path) -> None:
