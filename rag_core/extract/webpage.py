@@ -118,8 +118,7 @@ class _Blocks:
             self._words.append(self._ruby.begin(tag, element.text or ""))
         elif not self._hidden:
             alternative = f" {element.get('alt')} " if tag == "img" and element.get("alt") else ""
-            line_end = " " if self._cell is not None else _BREAK
-            self._words += [line_end if tag == "br" else element.text or "", alternative]
+            self._words += [_BREAK if tag == "br" else element.text or "", alternative]
 
     def end(self, element: _Element, tag: str) -> None:
         if _HEADING.fullmatch(tag) or self._is_block(tag):

@@ -83,11 +83,6 @@ def test_a_line_break_in_a_string_of_json_is_shown_as_one(library: Library, note
     assert "shopping list:\nwalnuts\nhazelnuts" in shown
 
 
-def test_a_line_break_in_a_cell_stays_in_its_row() -> None:
-    page = "<table><tr><td>First<br>second line<td>2</table>"
-    assert read(page, "a.html").text == "First second line | 2"
-
-
 def test_the_choices_of_a_page_are_found_each_for_itself() -> None:
     page = "<p>Pick a sail: <select><optgroup label=x><option selected>Main sail<option>Jib</select> now</p>"
     assert read(page, "a.html").text == "Pick a sail:\n\nMain sail | Jib\n\nnow"
