@@ -298,6 +298,8 @@ def _touch(text: str, before: Segment, behind: Segment) -> bool:
         return False
     one, other = (before.anchor_type, before.anchor_ref), (behind.anchor_type, behind.anchor_ref)
     are_apart = one != other and not _APART.isdisjoint((before.anchor_type, behind.anchor_type))
+    if before.anchor_type == "row" and before.heading_path != behind.heading_path:  # the comment of a row
+        return False
     return not are_apart and not text[before.end : behind.start].strip()
 
 

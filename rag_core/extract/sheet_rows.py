@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from rag_core.extract import number_format
 from rag_core.extract.building import MOST_TEXT, Builder
-from rag_core.extract.tables import stand_alone
+from rag_core.extract.tables import names_columns, stand_alone
 from rag_core.text.numbers import numbers
 from rag_core.text.words import split_words
 
@@ -62,15 +62,17 @@ def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:
     """Add the rows of a sheet, each by itself where `stand_alone`, else in parts of at most 50, below the
     names of the columns. Empty rows, and empty columns before the first, are left out."""
     held = _held(rows)
-    lines = _lines(held)
-    named, columns = _columns(held)
+    lines, headers = _lines(held), _headers(held)
     most = 1 if stand_alone([line for _, line in lines]) else _ROWS
+    columns = ""
     count = size = 0
     for number, line in lines:
-        if number == named or not count or count >= most or size + len(line) > _ROWS_SIZE:
+        if number in headers or not count or count >= most or size + len(line) > _ROWS_SIZE:
             gap = "\n" if most == 1 and count else "\n\n"
-            builder.begin("row", f"{sheet}!{number}", sheet, columns if number > named else "", gap=gap)
+            heading = "" if number in headers else columns
+            builder.begin("row", f"{sheet}!{number}", sheet, heading, gap=gap)
             count = size = 0
+        columns = headers.get(number, columns)
         builder.add(line, gap="\n")
         if builder.is_full:
             return
@@ -85,14 +87,19 @@ def _lines(rows: Sequence[Row]) -> list[tuple[int, str]]:
     return [(number, "\t".join(cells[first:]).rstrip()) for number, cells in rows]
 
 
-def _columns(rows: Sequence[Row]) -> tuple[int, str]:
-    """The number of the first row of several cells, and these, which name the columns; 0 and '' without such
-    a row."""
+def _headers(rows: Sequence[Row]) -> dict[int, str]:
+    """The rows that name the columns of what follows, by their numbers: the first of several cells, and where
+    another table begins after an empty row, with names and with another number of columns."""
+    headers: dict[int, str] = {}
+    before = width = 0
     for number, cells in rows:
         names = [cell for cell in cells if cell]
-        if len(names) > 1:
-            return number, ", ".join(names)[:_HEADER_SIZE]
-    return 0, ""
+        is_next = number > before + 1 and len(names) != width and names_columns(names)
+        if len(names) > 1 and (not headers or is_next):
+            headers[number] = ", ".join(names)[:_HEADER_SIZE]
+            width = len(names)
+        before = number
+    return headers
 
 
 def _held(rows: Iterable[Row]) -> list[Row]:

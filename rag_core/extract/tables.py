@@ -115,13 +115,13 @@ def _named(rows: Sequence[Sequence[str]], columns: int, separator: str, begin: i
         cells = [" ".join(cell.split()) for cell in row]
         if len(cells) < columns or (index and sum(map(bool, cells)) < 2):
             continue
-        is_header = _names_columns(cells)
+        is_header = names_columns(cells)
         names = ", ".join(cell[:_LONGEST_NAME] for cell in cells if cell)[:_COLUMNS_LIMIT]
         return _Layout(separator, index, names) if is_header else _Layout(separator)
     return _Layout(separator)
 
 
-def _names_columns(cells: Sequence[str]) -> bool:
+def names_columns(cells: Sequence[str]) -> bool:
     """Whether the cells are names: none is a number, a date or an address, but for several years, and few are
     empty."""
     filled = [cell for cell in cells if cell]

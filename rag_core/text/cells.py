@@ -4,45 +4,63 @@ of its own."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 END_OF_CELL = "\0"
-"""What stands for the end of a cell where phrases are compared: no white space."""
+"""The character that marks the end of a cell where phrases are compared. A phrase holds white space, not
+this."""
 
 _GRIDS = frozenset({"csv", "tsv", "sheet"})
 """Types that are nothing but a table."""
 _WITH_ROWS = frozenset({"ebook", "evernote", "html", "mail", "markdown", "notebook", "slides", "word"})
 """Types whose tables have their rows as lines, with bars between the cells."""
-_OF_CSV = re.compile(r'(?:(?<=[,;|\t\n])|\A)[ ]?"(?:[^"]|"")*+"?|[,;|][ ]+|\n')
-_QUOTED = re.compile(r'"(?:[^"\n]|"")*+"')
-_SEPARATORS = ",;|"
-_LOOKED_AT = 20  # lines
+_OF_CSV = re.compile(r'(?:(?<=[,;|\t\n])|\A)[ ]?"(?:[^"]|"")*+"?|(?<=")[,;|][ ]*|[\t\n]')
+"""A quoted cell, or what ends one. Where nothing is quoted, a comma with a space may be in a cell as well."""
+_RULE = frozenset("-:| ")
+_LINE = re.compile("[^\n]+")
 
 
 def cells_apart(text: str, file_type: str) -> str:
     """Return a passage of a document of this type, in as many characters, with `END_OF_CELL` for white space
     that ends a cell of a table."""
     if file_type == "csv":
-        separator = _separator(text)
-        return _OF_CSV.sub(lambda match: _end(match[0], separator), text)
+        return _OF_CSV.sub(lambda match: _end(match[0]), text)
     if file_type in _GRIDS:
         return text.replace("\t", END_OF_CELL).replace("\n", END_OF_CELL)
     if file_type in _WITH_ROWS and " | " in text:
-        lines = text.split("\n")
-        are_rows = [" | " in line for line in lines]
-        pieces = [lines[0]]
-        for number, line in enumerate(lines[1:], 1):
-            pieces += END_OF_CELL if are_rows[number - 1] or are_rows[number] else "\n", line
-        return "".join(pieces)
+        lines = [match for match in _LINE.finditer(text) if match[0].strip()]
+        bars = [0, *[_bars(line[0]) for line in lines], 0]
+        marked = [*text]
+        for number, line in enumerate(lines, 1):
+            if _is_row(line[0], bars[number - 1 : number + 2]):
+                for place in {line.start() - 1, line.end()}.intersection(range(len(text))):
+                    marked[place] = END_OF_CELL
+        return "".join(marked)
     return text
 
 
-def _end(found: str, separator: str) -> str:
-    if found == "\n" or found[0] == separator:
+def cells_of_grid_apart(text: str, file_type: str) -> str:
+    """Return what `cells_apart` does of a passage of CSV and the like, before its quotes are left out; any
+    other passage as it is, as its rows are told by how they are shown."""
+    return cells_apart(text, file_type) if file_type in _GRIDS else text
+
+
+def _bars(line: str) -> int:
+    """The number of bars between the cells of a line; -1 for the rule below a header."""
+    if "|" in line and _RULE.issuperset(line):
+        return -1
+    return line.count(" | ")
+
+
+def _is_row(line: str, bars: Sequence[int]) -> bool:
+    """Whether a line is a row of a table. ``bars`` are its own and those of the lines around it: text may
+    have bars in one line, as in commands."""
+    before, own, after = bars
+    return line.lstrip().startswith("|") or (own != 0 and (before in (own, -1) or after in (own, -1)))
+
+
+def _end(found: str) -> str:
+    """What stands for a match of `_OF_CSV`: a quoted cell as it is, else the end of a cell."""
+    if found[0] in ",;|\t\n":
         return found[:-1].replace(" ", END_OF_CELL) + END_OF_CELL
     return found
-
-
-def _separator(text: str) -> str:
-    """The sign that is in every line of a table, as often as any other."""
-    lines = [_QUOTED.sub("", line) for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT] if line]
-    return max(_SEPARATORS, key=lambda sign: min((line.count(sign) for line in lines), default=0))

@@ -16,7 +16,7 @@ CHAT = "chat"
 
 _CELL = re.compile(r"[^,;\t|\"\n]+")
 _WORD = re.compile(r"[^\W\d_]{2}")
-_WHO = re.compile(r"^(?:\d\d:\d\d )?[^:\n]{1,40}: ", re.M)
+_WHO = re.compile(r"^\d\d:\d\d (?:[^:\n]{1,80}: )?", re.M)
 
 
 def embedded_text(prefix: str, text: str, anchor_type: str) -> str:

@@ -1,5 +1,5 @@
 """Finds what a format writes around the words of people: keys and quotes of records (JSON Lines), fields of
-references (BibTeX), times in exported chats.
+references (BibTeX), days in exported chats.
 
 It is furniture: found as words, but neither embedded nor shown in a snippet. Without its syntax a message in
 a record is nearer to a question about it (cosine of minilm 0.34 instead of 0.22), and so are a chat (0.36,
@@ -30,7 +30,6 @@ _READ_FIELDS = frozenset(
 )
 
 _DAY = re.compile(r"^\d{4}-\d\d-\d\d \([A-Z][a-z]+, \d{1,2} [A-Z][a-z]+ \d{4}\)\n?", re.M)
-_CLOCK = re.compile(r"^\d\d:\d\d ", re.M)
 
 
 def _of_records(text: str) -> Iterator[Span]:
@@ -83,12 +82,9 @@ def _end_of_line(text: str, place: int) -> int:
 
 
 def _of_chats(text: str) -> Iterator[Span]:
-    """The days, which are headings, and the times of messages, in a chat as `extract/chats.py` writes it."""
-    days = [*_DAY.finditer(text)]
-    if not days:
-        return
-    times = [time.span() for time in _CLOCK.finditer(text, days[0].start())]
-    yield from sorted([*(day.span() for day in days), *times])
+    """The days, which are headings, in a chat as `extract/chats.py` writes it."""
+    for day in _DAY.finditer(text):
+        yield day.span()
 
 
 SYNTAX: Mapping[str, Callable[[str], Iterator[Span]]] = MappingProxyType(

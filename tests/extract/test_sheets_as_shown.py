@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rag_core.extract import number_format, readers
+from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
@@ -233,6 +234,33 @@ def test_a_cell_is_read_as_any_program_writes_it(kind: str) -> None:
     assert read(data).text == text
     prefixed = sheet.replace("<", "<x:").replace("<x:/", "</x:").replace("xmlns=", "xmlns:x=")
     assert read(made.damaged_part(data, "worksheets/sheet1.xml", prefixed.encode())).text == text
+
+
+def test_a_second_table_in_a_sheet_has_its_own_columns() -> None:
+    def write(_: Any, sheet: Any) -> None:
+        things = [["Item", "Cost", "Note"], ["Oak desk", 120, "with lamp"], []]
+        people = [
+            ["Person", "Role"],
+            ["Anna Schmidt", "Head of Sales"],
+            [],
+            ["Bert Vogel", "Head of Repairs"],
+        ]
+        for number, row in enumerate([*things, *people]):
+            sheet.write_row(number, 0, row)
+        sheet.write_comment(6, 0, "since May", {"author": "Ada"})
+
+    found = read(made.workbook(write))
+    columns = {segment.anchor_ref: segment.heading_path[1:] for segment in found.segments[:5]}
+    assert columns == {
+        "Sheet!1": (),
+        "Sheet!2": ("Item, Cost, Note",),
+        "Sheet!4": (),
+        "Sheet!5": ("Person, Role",),
+        "Sheet!7": ("Person, Role",),
+    }
+    passages = cut(found, chunk_spec(256), None)
+    [vogel] = [passage for passage in passages if "Vogel" in passage.text]
+    assert (vogel.anchor_ref, vogel.heading_path[1:]) == ("Sheet!7", ("Person, Role",))
 
 
 def test_a_sheet_begins_where_its_cells_begin() -> None:

@@ -36,9 +36,10 @@ def test_of_a_row_its_words_come_before_the_columns(anchor_type: str, text: str,
 @pytest.mark.parametrize(
     ("text", "embedded"),
     [
-        ("Jonas: hedgehog in the compost\nNora: I see", "hedgehog in the compost\nI see"),
-        ("08:15 Jonas B.: look\nat this", "look\nat this"),
-        ("+47 912 44 018: at 10:30", "at 10:30"),
+        ("08:15 Jonas: hedgehog in it\n08:17 Nora: I see", "hedgehog in it\nI see"),
+        ("08:15 Jonas B.: here you go\nWifi password: kitten42", "here you go\nWifi password: kitten42"),
+        ("23:59 +47 912 44 018: at 10:30", "at 10:30"),
+        ("08:15 Messages are encrypted.", "Messages are encrypted."),
         ("a line of its own", "a line of its own"),
     ],
 )

@@ -30,7 +30,7 @@ def kept(file_type: str, text: str) -> str:
 @pytest.mark.parametrize(
     ("file_type", "text", "shown"),
     [
-        ("text", CHAT, "Jonas: hedgehog in the compost\nNora: see 10:30 then"),
+        ("text", CHAT, "08:15 Jonas: hedgehog in the compost\n08:17 Nora: see 10:30 then"),
         ("text", "08:15 Wake up\n08:30 Leave for the train", None),  # a list of one's own
         (
             "bibtex",
