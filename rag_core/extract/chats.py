@@ -211,8 +211,10 @@ def _clock(match: re.Match[str]) -> str:
 
 
 def with_its_day(chat: Extracted) -> Extracted:
-    """Return a chat of one day with the day in its title."""
-    day = date.fromisoformat(chat.date or "")
+    """Return a chat of one day with the day in its title, unless none of its messages can be shown."""
+    if not chat.date:
+        return chat
+    day = date.fromisoformat(chat.date)
     title = chat.title if chat.title_from == "heading" else "Chat"
     return replace(chat, title=f"{title}, {day.day} {day:%B %Y}", title_from="heading")
 

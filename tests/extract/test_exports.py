@@ -191,6 +191,28 @@ def test_each_day_of_telegram_is_a_document(
     assert library.search(OWNER, '"good night" after:2025-11-20').hits
 
 
+PLACE = {"id": 6, "type": "message", "date": "2025-11-12T08:00:00", "from": "Bob", "text": ""}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"location_information": {"latitude": 46.2, "longitude": 6.1}},
+        {"contact_information": {"first_name": "Zoe", "phone_number": "1"}},
+        {"date": "2025-11-12T99:00:00", "text": "Never"},
+    ],
+)
+def test_a_day_of_telegram_without_text_leaves_the_others_readable(
+    library: Library, notes: Path, more: dict[str, Any]
+) -> None:
+    messages = [*TELEGRAM["messages"][:2], PLACE | more, *TELEGRAM["messages"][2:]]
+    write(notes, {"result.json": json.dumps({**TELEGRAM, "messages": messages}, indent=1)})
+    report = index(library, "notes", notes)
+    assert not report.failed
+    assert library.search(OWNER, "walnuts before:2025-11-20").hits
+    assert library.search(OWNER, '"good night" after:2025-11-20').hits
+
+
 def test_a_page_of_telegram_is_read_as_a_chat() -> None:
     def message(day: str, who: str, text: str) -> str:
         named = f'<div class="from_name">{who}</div>' if who else ""
