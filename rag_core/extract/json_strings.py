@@ -1,5 +1,5 @@
-"""Strings of JSON that hold a page of HTML → what a browser shows of it. The text stays JSON, in as many
-lines."""
+"""Strings of JSON that hold a page of HTML → what a browser shows of it, then the addresses of its links. The
+text stays JSON, in as many lines."""
 
 from __future__ import annotations
 
@@ -17,8 +17,21 @@ _OF_A_PAGE = re.compile(
     re.I,
 )
 """The end of an element, or a line break: in a string with one of them other tags are markup, too."""
-_UNSEEN = re.compile(r"<!--(?s:.*?)(?:-->|\Z)|<(script|style|head)\b(?s:.*?)(?:</\1\s{0,9}>|\Z)", re.I)
-_ANY_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)?/?>")
+_UNSEEN = (
+    re.compile(r"<!--(?s:.*?)(?:(?P<end>-->)|\Z)"),
+    re.compile(r"<script\b(?s:.*?)(?:(?P<end></script\s{0,9}>)|\Z)", re.I),
+    re.compile(r"<style\b(?s:.*?)(?:(?P<end></style\s{0,9}>)|\Z)", re.I),
+    re.compile(r"<head\b(?s:.*?)(?:(?P<end></head\s{0,9}>)|\Z)", re.I),
+)
+"""What a browser does not show. Without its end it is only mentioned, and stays."""
+_ANY_TAG = re.compile(r"</?([A-Za-z][\w:-]{0,40}+)(?:\s(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)?/?>")
+_OTHER_TAGS = frozenset(
+    "area audio base body button canvas embed fieldset form frame frameset hgroup html iframe input label"
+    " legend link map menu meta meter noscript o:p object optgroup option output param progress rb rp rt rtc"
+    " ruby select template textarea title track".split()
+)
+"""Names of tags that are not in ``TAG``."""
+_ATTRIBUTE = re.compile(r"([\w:-]{1,40}+)\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _WORD = re.compile(r"\w")
 
 
@@ -37,12 +50,26 @@ def _shown(match: re.Match[str]) -> str:
         return match[0]
     if not _OF_A_PAGE.search(written):
         return match[0]
-    page = html.unescape(_ANY_TAG.sub(_between, _UNSEEN.sub("", written)))
+    for unseen in _UNSEEN:
+        written = unseen.sub(lambda element: "" if element["end"] else element[0], written)
+    anchors = [tag[0] for tag in _ANY_TAG.finditer(written) if tag[1].lower() in ("a", "area")]
+    links = dict.fromkeys(_attributes(anchor).get("href", "") for anchor in anchors)
+    page = html.unescape("\n".join((_ANY_TAG.sub(_instead_of_tag, written), *links)))
     page = "\n".join(filter(None, (" ".join(line.split()) for line in page.split("\n"))))
     return json.dumps(page, ensure_ascii=False) if _WORD.search(page) else match[0]
 
 
-def _between(tag: re.Match[str]) -> str:
-    """What is shown in the place of a tag: nothing inside a line, else the end of a line."""
+def _instead_of_tag(tag: re.Match[str]) -> str:
+    """What is shown in the place of a tag: nothing inside a line, the words for a picture, else the end of a
+    line. What HTML does not know, such as ``List<String>``, stays."""
+    name = tag[1]
     known = TAG.fullmatch(tag[0])
+    if not (name.islower() or name.isupper()) or (known is None and name.lower() not in _OTHER_TAGS):
+        return tag[0]
+    if words := _attributes(tag[0]).get("alt"):
+        return f" {words} "
     return "\n" if known is None or instead(tag[0]) else ""
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    return {each[1].lower(): each[2] or each[3] or each[4] or "" for each in _ATTRIBUTE.finditer(tag)}

@@ -150,6 +150,26 @@ def test_a_page_in_a_string_takes_no_line_and_leaves_json() -> None:
     assert "\n" not in text
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ('<p>See <a title="href=no" href="https://example.org/?a=1&amp;b=2">the shop</a> now</p>',
+         "See the shop now\nhttps://example.org/?a=1&b=2"),
+        ("<A HREF='#top'>up</A> <a href=/tea>tea</a> <a href=/tea>cup</a>", "up tea cup\n#top\n/tea"),
+        ('<p>A <img src="a.png" alt="walnut tree"/> and <area alt=\'pond\'></p>',
+         "A walnut tree and pond"),
+        ("<p>Use Map<Walrus>, List<String> x and <code>Ref<Body></code></p>",
+         "Use Map<Walrus>, List<String> x and Ref<Body>"),
+        ("<p>no <script> in notes</p><p>walnuts</p>", "no <script> in notes\nwalnuts"),
+        ("<p>the <head> of</p><style>p {}</style> <b>a</b> <!-- page", "the <head> of\na <!-- page"),
+        ("<html><head><title>x</title></head><body><link href='a.css'><form><p>one</p></form></body></html>", "one"),
+        ("<p>Dear<o:p></o:p></p><script>if (a<b) x()</script>walnuts", "Dear\nwalnuts"),
+    ],
+)  # fmt: skip
+def test_a_page_in_a_string_keeps_what_is_text(value: str, shown: str) -> None:
+    assert json.loads(read(json.dumps({"a": value}), "a.json").text) == {"a": shown}
+
+
 # --- entries ----------------------------------------------------------------------------
 
 
