@@ -4,7 +4,7 @@ links, alternative texts, charts, headers and footers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,6 +22,7 @@ from rag_core.extract.office import (
     text_of_graphic,
     xml,
 )
+from rag_core.extract.word_numbers import Numbering, attribute, value
 from rag_core.extract.word_text import WordText, vanishes
 from rag_core.types import Extracted
 
@@ -36,8 +37,12 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     refuse_encrypted(data, path)
     document, warnings = opened_package(data, Document)
     builder = Builder()
-    text = WordText(document.part.rels, _hiding_styles(document))
-    levels = {style.style_id: level for style in document.styles if (level := _level(style))}
+    styles = {
+        attribute(style, "styleId"): style for style in document.styles.element.iterchildren("{*}style")
+    }
+    numbering = _numbering(document, styles, warnings)
+    text = WordText(document.part.rels, numbering, _hiding_styles(styles))
+    levels = {name: level for name, style in styles.items() if (level := _level(style))}
     _add_blocks(builder, document.element.body, text, levels)
     _add_notes(builder, document, text, warnings)
     _add_graphics(builder, document, text, warnings)
@@ -48,16 +53,26 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     return builder.document("word", path.name, title or builder.opening, warnings=warnings, **more)
 
 
-def _level(style: Any) -> int | None:
+def _level(style: _Element) -> int | None:
     """The level of the headings that have this style, None for other paragraphs."""
-    match = _HEADING.fullmatch(style.name or "")
+    match = _HEADING.fullmatch(value(style, "name"))
     return int(match[1] or 1) if match else None
 
 
-def _hiding_styles(document: Any) -> set[str]:
+def _numbering(document: Any, styles: Mapping[str, _Element], warnings: list[str]) -> Numbering:
+    """The lists of a document; of a damaged part with them none."""
+    for _, part in _parts(document, "numbering"):
+        try:
+            return Numbering(xml(part.blob), styles)
+        except BROKEN:
+            warnings.append(f"{part.partname.lstrip('/')!r} is damaged.")
+    return Numbering(None, styles)
+
+
+def _hiding_styles(styles: Mapping[str, _Element]) -> set[str]:
     """The ids of the styles that hide their text, themselves or as they are based on one that does."""
-    own = {style.style_id: vanishes(style.element) for style in document.styles}
-    based_on = {style.style_id: _base(style.element) for style in document.styles}
+    own = {name: vanishes(style) for name, style in styles.items()}
+    based_on = {name: value(style, "basedOn") for name, style in styles.items()}
     hiding: set[str] = set()
     for name in own:
         at, seen = name, set[str]()
@@ -69,11 +84,6 @@ def _hiding_styles(document: Any) -> set[str]:
     return hiding
 
 
-def _base(style: _Element) -> str:
-    base = style.find("{*}basedOn")
-    return next(iter(base.values()), "") if base is not None else ""
-
-
 def _add_blocks(builder: Builder, blocks: Iterable[_Element], text: WordText, levels: dict[str, int]) -> None:
     """Add paragraphs and tables, also those in content controls and in what was inserted."""
     initial = ""  # a large first letter, which is a paragraph of its own
@@ -83,7 +93,7 @@ def _add_blocks(builder: Builder, blocks: Iterable[_Element], text: WordText, le
             _add_table(builder, block, text)
         elif name == "p":
             words, initial = initial + text.of(block), ""
-            level = levels.get(_style(block))
+            level = levels.get(value(block, "pPr/pStyle"))
             if _is_initial(block):
                 initial = words
             elif level:
@@ -100,11 +110,6 @@ def _is_initial(paragraph: _Element) -> bool:
     return frame is not None and any(
         key.endswith("}dropCap") and value != "none" for key, value in frame.items()
     )
-
-
-def _style(paragraph: _Element) -> str:
-    style = paragraph.find("{*}pPr/{*}pStyle")
-    return next(iter(style.values()), "") if style is not None else ""
 
 
 def _add_table(builder: Builder, table: _Element, text: WordText) -> None:

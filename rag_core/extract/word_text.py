@@ -13,9 +13,11 @@ from rag_core.extract import equations
 from rag_core.extract.building import one_line
 from rag_core.extract.office import local_name
 from rag_core.extract.ruby import Readings
+from rag_core.extract.word_numbers import Numbering, attribute, value
 
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _UNSEEN = frozenset({"del", "moveFrom", "instrText", "delText", "delInstrText", "rPr", "pPr", "sdtPr", "rt"})
+_OFF = frozenset({"0", "false", "off"})
 _LINK_FIELD = re.compile(r'\bHYPERLINK\s+(?:\\l\s+)?"([^"]+)"', re.IGNORECASE)
 _ALTERNATIVES = ("descr", "title", "alt")
 _GENERATED = re.compile(r"(?:picture|image|grafik|bild|text box|textfeld) ?\d*", re.IGNORECASE)
@@ -31,7 +33,8 @@ _SYMBOL = dict(zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb7\xb9", "≤∞→°±≥×�
     ord(latin): greek for latin, greek in _GREEK.items()
 }
 _WINGDINGS = dict(zip(b"\x4a\x6f\xa7\xa8\xe0\xfb\xfc\xfd\xfe", "☺☐▪◻→✗✓☒☑", strict=True))
-_FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
+_WINGDINGS_2 = dict(zip(b"\x4f\x50\x51\x52\x53\x54\xa3", "✗✓☒☑☒☒☐", strict=True))
+_FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS, "wingdings 2": _WINGDINGS_2}
 """The characters of fonts that have others in the places of letters."""
 
 
@@ -39,9 +42,10 @@ class WordText:
     """Gives the text of elements. It keeps what is not in the text: the addresses of links, alternative texts
     of pictures, and readings."""
 
-    def __init__(self, related: Mapping[str, Any], hidden: Set[str] = frozenset()) -> None:
+    def __init__(self, related: Mapping[str, Any], numbering: Numbering, hidden: Set[str]) -> None:
         """``hidden``: the ids of styles that hide their text."""
         self.readings = Readings()
+        self._numbering = numbering
         self._related = related
         self._hidden = hidden
         self._links: dict[str, None] = {}
@@ -63,7 +67,9 @@ class WordText:
 
     def of(self, element: _Element) -> str:
         """Return the text of an element, text boxes included, a line for each paragraph."""
-        return "".join(self._characters(element)).strip()
+        number = self._numbering.of(element) if local_name(element) == "p" else ""
+        text = "".join(self._characters(element)).strip()
+        return number + text if text else ""
 
     def _characters(self, element: _Element) -> Iterator[str]:
         for child in element.iterchildren():
@@ -78,6 +84,8 @@ class WordText:
                 yield f" {equations.linear(child)} "
             elif name == "ruby":
                 yield self._ruby(child)
+            elif name == "ffData":
+                yield self._plain(_chosen(child))
             else:
                 yield from self._inside(child, name)
 
@@ -92,13 +100,14 @@ class WordText:
         is_twice = name == "Fallback" and local_name(child.getprevious()) == "Choice"
         if name in _UNSEEN or is_twice or is_hidden:
             return
+        number = self._numbering.of(child) if name == "p" else ""
         text = "".join(self._characters(child))
         if name == "hyperlink":
             self._add_link(text, self._address(child))
         elif name == "fldSimple":
-            for address in _LINK_FIELD.findall(_attribute(child, "instr")):
+            for address in _LINK_FIELD.findall(attribute(child, "instr")):
                 self._add_link(text, address)
-        yield text
+        yield number + text if text.strip() else text
         if name == "p":
             self.readings.end()
             yield "\n"
@@ -112,7 +121,7 @@ class WordText:
         paragraph = next(run.iterancestors("{*}p"), None)
         of_paragraph = None if paragraph is None else paragraph.find("{*}pPr/{*}pStyle")
         styles = run.find("{*}rPr/{*}rStyle"), of_paragraph
-        hiding = [style for style in styles if style is not None and _attribute(style, "val") in self._hidden]
+        hiding = [style for style in styles if style is not None and attribute(style, "val") in self._hidden]
         return len(hiding) == 1
 
     def _plain(self, text: str) -> str:
@@ -129,7 +138,7 @@ class WordText:
 
     def _address(self, link: _Element) -> str:
         """Return the address of a link; '' for a place in the document."""
-        relation = self._related.get(_attribute(link, "id"))
+        relation = self._related.get(attribute(link, "id"))
         return relation.target_ref if relation is not None and relation.is_external else ""
 
     def _add_link(self, text: str, address: str) -> None:
@@ -144,23 +153,30 @@ class WordText:
                 self._alternatives[text] = None
 
 
-def _attribute(element: _Element, name: str) -> str:
-    """Return an attribute of any namespace; '' if there is none."""
-    return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
-
-
 def vanishes(element: _Element) -> bool | None:
     """Return whether the format of a run or a style hides its text; None if it does not say."""
     vanish = element.find("{*}rPr/{*}vanish")
-    return None if vanish is None else _attribute(vanish, "val") not in ("0", "false", "off")
+    return None if vanish is None else attribute(vanish, "val") not in _OFF
+
+
+def _chosen(field: _Element) -> str:
+    """Return what a field of an older form shows: its check box, or the entry chosen from its list."""
+    box, entries = field.find("{*}checkBox"), field.findall("{*}ddList/{*}listEntry")
+    if box is not None:
+        checked = box.find("{*}checked")
+        checked = box.find("{*}default") if checked is None else checked
+        return "☐" if checked is None or attribute(checked, "val") in _OFF else "☒"
+    number = value(field, "ddList/result") or value(field, "ddList/default") or "0"
+    place = int(number) if number.isdecimal() and len(number) < 4 else 0
+    return attribute(entries[place], "val") if place < len(entries) else ""
 
 
 def _symbol(symbol: _Element) -> str:
     """Return the character of a symbol; those of known fonts as Unicode has them."""
     try:
-        code = int(_attribute(symbol, "char"), 16)
+        code = int(attribute(symbol, "char"), 16)
     except ValueError:
         return ""
     code -= 0xF000 if 0xF000 <= code <= 0xF0FF else 0
-    font = _FONTS.get(_attribute(symbol, "font").lower(), {})
+    font = _FONTS.get(attribute(symbol, "font").lower(), {})
     return font.get(code, chr(code) if 0x20 <= code < 0xD800 else "")

@@ -17,6 +17,7 @@ _SPACES = " ".join(
         "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
         "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
         "v": "urn:schemas-microsoft-com:vml",
+        "w14": "http://schemas.microsoft.com/office/word/2010/wordml",
     }.items()
 )
 
@@ -45,6 +46,10 @@ def run(text: str) -> str:
     return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
 
 
+def form(inside: str) -> str:
+    return f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{inside}</w:ffData></w:fldChar></w:r>'
+
+
 BOX = f"<w:txbxContent><w:p>{run('Boxed')}</w:p></w:txbxContent>"
 PARAGRAPHS = {
     "a tracked insertion": (f"a <w:ins>{run('new')}</w:ins> b", "new"),
@@ -68,6 +73,29 @@ PARAGRAPHS = {
     ),
     "a Greek symbol": ('<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>' + run("-helix"), "α-helix"),
     "a check mark": ('<w:r><w:sym w:font="Wingdings" w:char="F0FC"/></w:r>' + run(" done"), "✓ done"),
+    "a check box": (
+        '<w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="1"/></w14:checkbox></w:sdtPr>'
+        f"<w:sdtContent>{run('☒')}</w:sdtContent></w:sdt>{run(' Passport')}",
+        "☒ Passport",
+    ),
+    "a check box of an older form": (
+        form("<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>")
+        + run(" a ")
+        + form("<w:checkBox><w:default w:val='0'/></w:checkBox>")
+        + run(" b"),
+        "☒ a ☐ b",
+    ),
+    "a list of an older form": (
+        form(
+            "<w:ddList><w:result w:val='1'/><w:listEntry w:val='Train'/>"
+            "<w:listEntry w:val='Ferry'/></w:ddList>"
+        ),
+        "Ferry",
+    ),
+    "a list of an older form without its entry": (
+        form("<w:ddList><w:result w:val='7'/><w:listEntry w:val='Train'/></w:ddList>") + run("by"),
+        "by",
+    ),
     "a text box": (
         f"<w:r><mc:AlternateContent><mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}</mc:Fallback>"
         "</mc:AlternateContent></w:r>",
