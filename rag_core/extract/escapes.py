@@ -8,7 +8,7 @@ import unicodedata
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from rag_core.extract import json_strings
+from rag_core.extract import inner_pages
 from rag_core.text.inline import Mark, without_marks
 from rag_core.text.markup import read_markup
 from rag_core.text.other_markup import marks_of_language
@@ -115,8 +115,8 @@ _INDENTED = ("    ", "\t")  # as code is
 
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
     """``text`` of a file of the type ``kind`` with the characters that its escapes stand for, without codes
-    of terminals, without markup inside words and in strings of JSON. Escapes of signs stay where these mean
-    something to the format."""
+    of terminals, without markup inside words, in strings of JSON and in cells of tables. Escapes of signs
+    stay where these mean something to the format."""
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if kind in _WITH_MARKS_IN_WORDS or (kind == "markdown" and _IN_WORD.search(text)):
@@ -125,6 +125,8 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
         text = _IN_WORD_OF_RST.sub(lambda match: match[2] or match[4], text)
     if path.suffix.lower() in _WIKIS:
         text = _ENTITY.sub(_of_entity, _IN_WORD_OF_WIKI.sub(lambda match: match[1] or match[2] or "", text))
+    if kind in ("csv", "tsv") or (kind == "text" and inner_pages.is_table_of_pages(text)):
+        return inner_pages.without_pages_in_cells(text)
     return _unescaped(text, kind, path)
 
 
@@ -176,7 +178,7 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
             text = _HYPHEN_OF_TEX.sub("", _ACCENT.sub(_of_accent, text))
             return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
     if kind == "json":
-        return json_strings.without_pages(text)
+        return inner_pages.without_pages_in_json(text)
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
     return _NEXT_PIECE.sub("\n", text) if suffix in _TRANSLATIONS else text

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rag_core.errors import NotText
-from rag_core.extract import binary, readers, webpage
+from rag_core.extract import binary, encoding, readers, webpage
 from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.files.slices import Sliced, find_all
 from rag_core.types import Extracted
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(rb"<note[\s>]|</note>")
 _END = b"</note>"
+_CONTENT = re.compile(rb"<en-note[\s>]")
+_PROLOGUE = re.compile(r"\A.*?(?=<en-note[\s>])", re.S)
+_NOT_IN_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _FIELD = rb"<%s>([^<]{1,500})</%s>"
 _CREATED, _TITLE = (re.compile(_FIELD % (name, name)) for name in (b"created", b"title"))
 _HEAD = 5000  # bytes of a note in which its title stands
@@ -62,6 +65,8 @@ def time_of(written: str) -> datetime | None:
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The notes in ``data``: of a single one its title, day and tags are those of the document."""
     notes = [_parsed(data[start:end]) for start, end in note_spans(data)]
+    if not notes and _CONTENT.search(data):
+        notes = [_bare(data)]
     if binary.signature(data) or not notes:
         raise damaged(path, data)
     builder, warnings = Builder(), list[str]()
@@ -91,6 +96,16 @@ def _parsed(note: bytes) -> _Element:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True)
     root = etree.fromstring(note, parser)
     return etree.Element("note") if root is None else root
+
+
+def _bare(content: bytes) -> _Element:
+    """The note that has this content, and nothing else."""
+    from lxml import etree
+
+    note = etree.Element("note")
+    decoded = encoding.decode(content, "xml").text
+    etree.SubElement(note, "content").text = _NOT_IN_XML.sub("", _PROLOGUE.sub("", decoded))
+    return note
 
 
 def _day(note: _Element) -> str | None:

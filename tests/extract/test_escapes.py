@@ -54,6 +54,21 @@ VALUES = [
         "''mizzenmast, boats, sailcloth, [[a b|c]] d",
     ),
     ("a.wiki", "G&ouml;del, H<sub>2</sub>O", "Gödel, H2O"),
+    ("a.csv", "id,body\n1,<p>Hello <b>wor</b>ld</p>\n", "id,body\n1, Hello world \n"),
+    (
+        "a.csv",
+        '1,"<a href=""x"">Caf&eacute;</a><br>&quot;two&quot;,\n<!-- \n --><i>th</i>ree",4',
+        '1,"Café ""two"",\n\nthree",4',
+    ),
+    ("a.tsv", "<div>a&#9;b</div>\tc &lt; d &nbsp;<b>e</b>", " a&#9;b \tc < d \xa0e"),
+    ("a.csv", "<b>a&comma;b</b>,&amp;\n<b></b>,1\na <b> c,&amp;", "a&comma;b,&\n,1\na <b> c,&amp;"),
+    ("a.tsv", '1\t<a href="x, y">lin</a>k\t"<i>q</i>uay"', '1\tlink\t"quay"'),
+    (
+        "anki.txt",
+        '#separator:tab\n#html:true\nmiz<b>zen</b>\t"a ""mast""<br>aft"\n',
+        '#separator:tab\n#html:true\nmizzen\t"a ""mast"" aft"\n',
+    ),
+    ("a.txt", "miz<b>zen</b>\tmast", "miz<b>zen</b>\tmast"),
     ("a.latex", r"Schr\"odinger", "Schrödinger"),
     ("a.adoc", "H~2~O, **un**able, 2^10^", "H2O, unable, 2^10^"),
 ]

@@ -92,6 +92,13 @@ def test_a_file_without_notes_is_damaged(data: bytes) -> None:
         read(data, "notes.enex")
 
 
+@pytest.mark.parametrize("prologue", ["", PAGE, "\ufeff" + PAGE + "\n"])
+def test_the_content_of_a_note_alone_is_read(prologue: str) -> None:
+    data = f"{prologue}<en-note><div>Gr&uuml;&szlig;e, <b>miz</b>zen \x01</div></en-note>".encode()
+    found = read(data, "notes.enex")
+    assert (found.title, found.text, found.warnings) == ("notes.enex", "Grüße, mizzen", ())
+
+
 def test_the_parts_of_an_export_are_its_notes_the_newest_first() -> None:
     old, new = note("Old", "a", "20200101T000000Z"), note("New", "b", "20260101T000000Z")
     data = export(old, new, note("No day", "c", ""))

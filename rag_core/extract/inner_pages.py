@@ -1,5 +1,5 @@
-"""Strings of JSON that hold a page of HTML → what a browser shows of it, then the addresses of its links. The
-text stays JSON, in as many lines."""
+"""Strings of JSON and cells of tables that hold a page of HTML → what a browser shows of it. The text stays
+JSON or a table, in as many lines."""
 
 from __future__ import annotations
 
@@ -33,11 +33,52 @@ _OTHER_TAGS = frozenset(
 """Names of tags that are not in ``TAG``."""
 _ATTRIBUTE = re.compile(r"([\w:-]{1,40}+)\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _WORD = re.compile(r"\w")
+_CELLS = re.compile(r'(?:(?<=[\t,;|\n])|\A)"(?:[^"]|"")*+"|(?:(?![\t,;|]")[^\r\n])++')
+"""A cell in quotes, or the others of a line up to the next one in quotes."""
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_SIGNS_OF_TABLES = frozenset('"\t,;|\r\n')
+_OF_ANKI = re.compile(r"#(?:separator|html):")
+_FIRST_LINES = 400  # characters
 
 
-def without_pages(text: str) -> str:
+def without_pages_in_json(text: str) -> str:
     """``text``, which is JSON, with the text of each page of HTML in its strings instead of the markup."""
     return _STRING.sub(_shown, text) if _MAY_HOLD_PAGES.search(text) else text
+
+
+def is_table_of_pages(text: str) -> bool:
+    """Whether ``text`` is a table of notes that Anki exported, with cells in HTML."""
+    return _OF_ANKI.match(text) is not None and "#html:true" in text[:_FIRST_LINES]
+
+
+def without_pages_in_cells(text: str) -> str:
+    """``text``, which is a table, with the text of each page of HTML in its cells instead of the markup."""
+    return _CELLS.sub(_shown_of_cells, text) if _MAY_HOLD_PAGES.search(text) else text
+
+
+def _shown_of_cells(match: re.Match[str]) -> str:
+    """Cells without the markup in them; those that hold no markup or nothing else stay."""
+    written = match[0]
+    if not _OF_A_PAGE.search(written):
+        return written
+    is_quoted = len(written) > 1 and written[0] == written[-1] == '"'
+    page = written[1:-1].replace('""', '"') if is_quoted else written
+    links = _links(page) if is_quoted else []
+    for unseen in _UNSEEN:
+        page = unseen.sub(lambda found: "\n" * found[0].count("\n") if found["end"] else found[0], page)
+    page = _ANY_TAG.sub(lambda tag: _in_one_line(_instead_of_tag(tag)) + "\n" * tag[0].count("\n"), page)
+    page = " ".join((page, *links)).rstrip(" ")
+    page = _REFERENCE.sub(lambda sign: _character(sign[0], is_quoted=is_quoted), page)
+    if not _WORD.search(page):
+        return written
+    return '"' + page.replace('"', '""') + '"' if is_quoted else page
+
+
+def _character(reference: str, *, is_quoted: bool) -> str:
+    """What a reference stands for, if it does not end the cell."""
+    character = html.unescape(reference)
+    is_sign = "\n" in character or "\r" in character or (not is_quoted and character in _SIGNS_OF_TABLES)
+    return reference if is_sign else character
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -52,9 +93,7 @@ def _shown(match: re.Match[str]) -> str:
         return match[0]
     for unseen in _UNSEEN:
         written = unseen.sub(lambda element: "" if element["end"] else element[0], written)
-    anchors = [tag[0] for tag in _ANY_TAG.finditer(written) if tag[1].lower() in ("a", "area")]
-    links = dict.fromkeys(_attributes(anchor).get("href", "") for anchor in anchors)
-    page = html.unescape("\n".join((_ANY_TAG.sub(_instead_of_tag, written), *links)))
+    page = html.unescape("\n".join((_ANY_TAG.sub(_instead_of_tag, written), *_links(written))))
     page = "\n".join(filter(None, (" ".join(line.split()) for line in page.split("\n"))))
     return json.dumps(page, ensure_ascii=False) if _WORD.search(page) else match[0]
 
@@ -69,6 +108,16 @@ def _instead_of_tag(tag: re.Match[str]) -> str:
     if words := _attributes(tag[0]).get("alt"):
         return f" {words} "
     return "\n" if known is None or instead(tag[0]) else ""
+
+
+def _links(page: str) -> list[str]:
+    """The addresses of the links of a page, each once."""
+    anchors = [tag[0] for tag in _ANY_TAG.finditer(page) if tag[1].lower() in ("a", "area")]
+    return list(dict.fromkeys(_attributes(anchor).get("href", "") for anchor in anchors))
+
+
+def _in_one_line(text: str) -> str:
+    return text.replace("\n", " ")
 
 
 def _attributes(tag: str) -> dict[str, str]:
