@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from rag_core.errors import NotText
 from rag_core.extract import binary, encoding, mailbox, outlook, readers, tnef
 from rag_core.extract.building import Builder, damaged, one_line
-from rag_core.extract.mail_parts import Attachment, bytes_of, content_of
+from rag_core.extract.mail_parts import Attachment, bytes_of, content_of, message_in
 from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
@@ -123,7 +123,7 @@ def _add_attachment(
     ExtractError."""
     name, part = attachment.name, attachment.part
     if part.get_content_type() == "message/rfc822":
-        inner = part.get_content()
+        inner = message_in(part)
         subject = _header(inner, "Subject") or name
         builder.begin("attachment", subject, *above, subject)
         if depth < _DEEPEST:

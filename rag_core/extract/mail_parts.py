@@ -6,11 +6,12 @@ Of an *alternative* one version is taken; of all other multiparts each part.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
-from email.message import MIMEPart
+from email.message import EmailMessage, MIMEPart
 
 from rag_core.extract import encoding, mail_text, tnef, webpage
 from rag_core.extract.building import one_line
@@ -171,6 +172,17 @@ def _plain(part: MIMEPart, text: str, kind: str) -> Content:
         inner.set_content(data, maintype="application", subtype="octet-stream")
         attached.append(Attachment(name, inner))
     return Content([found.text, *found.names], attached, found.unread, {kind})
+
+
+def message_in(part: MIMEPart) -> EmailMessage:
+    """The message that is attached as ``part``, also in base64, as GroupWise attaches it."""
+    inner: EmailMessage = part.get_content()
+    written = inner.get_payload()
+    if inner.keys() or not isinstance(written, str):
+        return inner
+    with suppress(ValueError):
+        return message_from_bytes(b64decode("".join(written.split()), validate=True), policy=policy.default)
+    return inner
 
 
 def bytes_of(part: MIMEPart) -> bytes:

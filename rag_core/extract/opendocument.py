@@ -14,6 +14,7 @@ from rag_core.extract.office import BROKEN, is_encrypted, local_name, member, sa
 from rag_core.extract.opendocument_text import FRAMES, OpenText, hiding_styles
 from rag_core.types import Extracted
 
+_USES_MARGIN = ("}use-header-name", "}use-footer-name", "}use-date-time-name")
 _APART = {"note": "Notes", "annotation": "Comments"}
 
 
@@ -63,11 +64,19 @@ def _fact(facts: _Element | None, name: str) -> str:
 
 
 def _add_slides(builder: Builder, content: _Element, text: OpenText) -> None:
+    margins = {
+        value: text.of(declared)
+        for declared in content.iter("{*}header-decl", "{*}footer-decl", "{*}date-time-decl")
+        for key, value in declared.items()
+        if key.endswith("}name")
+    }
     for number, page in enumerate(content.iter("{*}page"), 1):
         builder.begin("slide", number)
         _add(builder, page, text)
         for heading in _APART.values():
             builder.add("\n".join(text.taken(heading)))
+        used = [value for key, value in page.items() if key.endswith(_USES_MARGIN)]
+        builder.add("\n".join(filter(None, map(margins.get, used))))
 
 
 def _add_text(builder: Builder, content: _Element, text: OpenText) -> None:
@@ -102,12 +111,22 @@ def _add(builder: Builder, parent: _Element, text: OpenText) -> None:
             _add(builder, box, text)
 
 
+def _is_on_every_slide(drawn: _Element) -> bool:
+    """Whether an element of a master slide shows a text of its own on all of its slides."""
+    said = {key.rpartition("}")[2]: value for key, value in drawn.items()}
+    return (
+        local_name(drawn) in FRAMES
+        and said.get("placeholder") != "true"
+        and said.get("class", "") in ("", "footer", "header")
+    )
+
+
 def _add_beside(builder: Builder, text: OpenText, styles: _Element | None) -> None:
     """Add what belongs to the whole document."""
     lines: dict[str, None] = {}
     for margin in styles.iter("{*}master-page") if styles is not None else ():
         for part in margin.iterchildren():
-            if local_name(part).startswith(("header", "footer")):
+            if local_name(part).startswith(("header", "footer")) or _is_on_every_slide(part):
                 lines.update(dict.fromkeys(text.of(paragraph) for paragraph in part.iter("{*}p")))
     builder.begin("text", "")
     for line in lines:

@@ -72,7 +72,7 @@ def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
             builder.add(_paragraph(paragraph), gap="\n")
     builder.add("\n".join(dict.fromkeys((*_alternatives(slide.element), *_links(slide)))))
     if slide.has_notes_slide:
-        builder.add("\n".join(_notes(slide.notes_slide)))
+        builder.add("\n".join(_notes(slide.notes_slide, warnings)))
     for relation in slide.part.rels.values():
         if not relation.is_external and relation.reltype.endswith("/comments"):
             builder.add("\n".join(_comments(relation.target_part, warnings)))
@@ -98,10 +98,11 @@ def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
             yield _text(shape.text_frame._txBody)
 
 
-def _notes(page: Any) -> Iterator[str]:
-    """The notes of a slide, then the header and the footer of their page."""
+def _notes(page: Any, warnings: list[str]) -> Iterator[str]:
+    """The notes of a slide, then what else stands on their page, its header and its footer."""
     if page.notes_text_frame is not None:
         yield _text(page.notes_text_frame._txBody)
+    yield from _texts((shape for shape in page.shapes if not shape.is_placeholder), warnings)
     for placeholder in page.placeholders:
         if placeholder.placeholder_format.type in (PP_PLACEHOLDER.HEADER, PP_PLACEHOLDER.FOOTER):
             yield _text(placeholder.text_frame._txBody)

@@ -136,6 +136,14 @@ def test_what_is_not_read_says_so(part: str, sentence: str) -> None:
     assert [sentence in warning for warning in found.warnings] == [True]
 
 
+def test_an_attached_message_in_base64_is_a_message() -> None:
+    inner = base64.encodebytes(b"Subject: Mizzen\nContent-Type: text/plain\n\nthe error budget\n").decode()
+    head = "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
+    found = read(message(tree("mixed", FOOTER, head + inner)), "a.eml")
+    assert found.segments[-1].heading_path == ("Mizzen",)
+    assert found.text.endswith("Subject: Mizzen\n\nthe error budget")
+
+
 def test_a_message_in_very_many_others_says_that_it_is_not_read() -> None:
     inner = "Content-Type: text/plain\n\nDeep"
     for number in range(6):

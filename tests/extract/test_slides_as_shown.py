@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 import pytest
 from PIL import Image
+from pptx import Presentation
+from pptx.oxml import parse_xml
 
 from rag_core.extract import readers
 from rag_core.types import Extracted
@@ -28,7 +30,6 @@ def under(found: Extracted, heading: str) -> str:
 
 def pptx() -> bytes:
     """Two slides: one of everything, and one with a title."""
-    from pptx import Presentation
     from pptx.chart.data import CategoryChartData
     from pptx.enum.chart import XL_CHART_TYPE
 
@@ -84,6 +85,12 @@ def _with_comment(data: bytes) -> bytes:
 
 
 PPTX = pptx()
+_BESIDE_NOTES = (
+    '<p:sp xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
+    ' xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><p:nvSpPr><p:cNvPr id="90" name="b"/>'
+    '<p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/><a:p><a:r><a:t>Mizzen mast</a:t>'
+    "</a:r></a:p></p:txBody></p:sp>"
+)
 
 
 @pytest.mark.parametrize("data", [PPTX, made.strict(PPTX)], ids=["transitional", "strict"])
@@ -141,6 +148,36 @@ def test_a_picture_without_its_file_is_named() -> None:
     )
     assert "Reservoirs" in found.text
     assert "The picture 'Logo' is damaged." in found.warnings
+
+
+def test_what_stands_beside_the_notes_of_a_slide_is_read() -> None:
+    presentation = Presentation(io.BytesIO(PPTX))
+    page = presentation.slides[0].notes_slide
+    page.shapes._spTree.append(parse_xml(_BESIDE_NOTES))
+    packed = io.BytesIO()
+    presentation.save(packed)
+    assert "Speak slowly\nMizzen mast" in read(packed.getvalue(), "a.pptx").text
+
+
+def test_what_every_opendocument_slide_shows_is_read() -> None:
+    frame = "<draw:frame {}><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>"
+    master = (
+        frame.format('draw:class="footer"', "Reference ZK-8841")
+        + frame.format("", "Mizzen works")
+        + frame.format('draw:class="title" draw:placeholder="true"', "Click here")
+        + frame.format('draw:class="page-number"', "number")
+    )
+    slides = (
+        '<draw:footer-decl draw:name="f1">Harbour board</draw:footer-decl>'
+        '<draw:footer-decl draw:name="f2">Nobody</draw:footer-decl>'
+        '<draw:page draw:use-footer-name="f1" draw:use-header-name="h1">'
+        + frame.format("", "Reservoirs")
+        + "</draw:page>"
+    )
+    styles = f"<style:master-page>{master}</style:master-page>"
+    data = made.opendocument(f"<office:presentation>{slides}</office:presentation>", styles=styles)
+    found = read(data, "a.odp").text.split("\n\n")
+    assert found == ["Reservoirs", "Harbour board", "Reference ZK-8841", "Mizzen works"]
 
 
 def test_a_table_on_an_opendocument_slide_is_read() -> None:
