@@ -21,6 +21,8 @@ _SPACES = " ".join(
     }.items()
 )
 
+_RELATED = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
 
 def docx(body: str) -> bytes:
     """A Word document with this XML before its one paragraph of text."""
@@ -247,6 +249,45 @@ def test_text_that_a_style_hides_is_not_read(paragraph: str, of_run: str, own: s
     body = f"<w:p>{above}<w:r><w:rPr>{named}{own}</w:rPr><w:t>mizzen</w:t></w:r></w:p>"
     data = made.rewritten(docx(body), "word/styles.xml", ("</w:styles>", f"{STYLES}</w:styles>"))
     assert ("mizzen" in read(data).text) == is_shown
+
+
+PAGE = "<html><body><h1>Harbour</h1><p>the <b>error</b> budget</p><h2>Mast</h2><p>Mizzen</p></body></html>"
+ARCHIVE = (
+    "MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b; type=text/html\n\n--b\n"
+    "Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
+    "Content-Location: file:///c.html\n\n" + PAGE.replace("=", "=3D") + "\n--b--\n"
+)
+
+
+def with_file(name: str, file: str | bytes) -> bytes:
+    """A Word document that shows a file between two paragraphs."""
+    data = docx(f'<w:p>{run("Before")}</w:p><w:altChunk xmlns:r="{_RELATED}" r:id="chunk"/>')
+    relation = f'<Relationship Id="chunk" Type="{_RELATED}/aFChunk" Target="/word/{name}"/></Relationships>'
+    data = made.rewritten(data, "word/_rels/document.xml.rels", ("</Relationships>", relation))
+    suffix = name.rpartition(".")[2]
+    kind = f'<Default Extension="{suffix}" ContentType="text/html"/></Types>'
+    data = made.rewritten(data, "[Content_Types].xml", ("</Types>", kind))
+    return made.added(data, {f"word/{name}": file})
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("chunk.html", PAGE),
+        ("chunk.mht", ARCHIVE),
+        ("chunk.rtf", r"{\rtf1 Harbour\par the {\b error} budget\par Mast\par Mizzen\par}"),
+    ],
+)
+def test_a_file_that_word_shows_in_a_document_is_read_there(name: str, file: str) -> None:
+    found = read(with_file(name, file))
+    assert found.text.split() == "Before Harbour the error budget Mast Mizzen The end".split()
+    assert name.endswith("rtf") or found.segments[2].heading_path == ("Harbour", "Mast")
+
+
+def test_a_file_in_a_document_that_cannot_be_read_is_named() -> None:
+    found = read(with_file("chunk.docx", "no archive"))
+    assert found.text == "Before\n\nThe end"
+    assert found.warnings == ("The inserted file 'chunk' is missing or cannot be read.",)
 
 
 def test_links_and_alternative_texts_are_beside_the_text() -> None:
