@@ -67,7 +67,7 @@ def _shown_of_cells(match: re.Match[str]) -> str:
     for unseen in _UNSEEN:
         page = unseen.sub(lambda found: "\n" * found[0].count("\n") if found["end"] else found[0], page)
     page = _ANY_TAG.sub(lambda tag: _in_one_line(_instead_of_tag(tag)) + "\n" * tag[0].count("\n"), page)
-    page = " ".join((page, *links)).rstrip(" ")
+    page = " ".join((page, *links))
     page = _REFERENCE.sub(lambda sign: _character(sign[0], is_quoted=is_quoted), page)
     if not _WORD.search(page):
         return written

@@ -58,7 +58,7 @@ VALUES = [
     (
         "a.csv",
         '1,"<a href=""x"">Caf&eacute;</a><br>&quot;two&quot;,\n<!-- \n --><i>th</i>ree",4',
-        '1,"Café ""two"",\n\nthree",4',
+        '1,"Café ""two"",\n\nthree x ",4',
     ),
     ("a.tsv", "<div>a&#9;b</div>\tc &lt; d &nbsp;<b>e</b>", " a&#9;b \tc < d \xa0e"),
     ("a.csv", "<b>a&comma;b</b>,&amp;\n<b></b>,1\na <b> c,&amp;", "a&comma;b,&\n,1\na <b> c,&amp;"),
