@@ -1,7 +1,7 @@
-"""File → text, segments and metadata. Pure: bytes and a name in, a value out.
+"""Turns a file into text, segments and metadata. Pure functions: bytes and a name in, a value out.
 
-Text files are read here (`plain`), HTML and all others in a process of their own (`worker`): by the module of
-their format, see `filetypes.READER_MODULES`, or by the package that claims their suffix.
+Text files are read here (`plain`). HTML and all other formats are read in a separate process (`worker`), by
+the module for the format (see `filetypes.READER_MODULES`) or by the package that claims the suffix.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ZIP archives → the list of the files in them; none is opened."""
+"""ZIP archives → the list of the files in them. No file in an archive is opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMES = 10_000
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The names in ``data``, one a line."""
+    """Return the names in the archive ``data``, one on each line."""
     with ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
     builder = Builder()

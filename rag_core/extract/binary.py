@@ -1,4 +1,4 @@
-"""What kind of file it is, by its first bytes, when it is not text."""
+"""Recognizes the kind of a file that is not text by its first bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIGNATURES: dict[str, tuple[bytes, ...]] = {
     "a Parquet table": (b"PAR1\x15",),
     "an HDF5 file": (b"\x89HDF\r\n\x1a\n",),
 }
-"""What begins with bytes that no text file begins with."""
+"""Kinds of files → bytes at their beginning. No text file begins with these bytes."""
 
 _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"MZ", "a Windows program"),
@@ -50,7 +50,7 @@ _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
     (257, b"ustar", "a tar archive"),
     (2, b"\r\n", "compiled Python"),
 )
-"""(offset, bytes, name) that only mean something in a file already known not to be text."""
+"""(offset, bytes, kind) that are only reliable for a file already known not to be text."""
 
 _HEAD = 512
 
@@ -65,12 +65,11 @@ SUFFIXES = frozenset(
         " .doc .dot .ppt .pps .pages .numbers .djvu .mobi .azw3 .pst .wma .mpg .mpeg .wmv"
     ).split()
 )
-"""Suffixes without an extractor whose files are hardly ever text, so that reading them is likely to skip
-them."""
+"""Suffixes without an extractor whose files are hardly ever text, so that they are likely to be skipped."""
 
 
 def signature(data: bytes) -> str | None:
-    """What ``data`` certainly is by its first bytes (``a PNG image``), or None if it may be text."""
+    """Return the kind of a file by its first bytes (``a PNG image``), or None if it may be text."""
     for name, beginnings in _SIGNATURES.items():
         if data.startswith(beginnings):
             return name
@@ -79,7 +78,7 @@ def signature(data: bytes) -> str | None:
 
 
 def guess(data: bytes) -> str:
-    """What ``data`` most likely is, given that it is not text."""
+    """Return the most likely kind of a file that is known not to be text."""
     for offset, magic, name in _AMBIGUOUS:
         if data.startswith(magic, offset):
             return name
@@ -87,6 +86,7 @@ def guess(data: bytes) -> str:
 
 
 def hardly_text(path: str) -> bool:
-    """Whether a file can hardly be read, by its name alone, so that ``extract`` is likely to refuse it."""
+    """Whether a file probably cannot be read, judged by its name alone. ``extract`` is likely to refuse
+    it."""
     suffix = posixpath.splitext(path)[1].lower()
     return suffix in SUFFIXES and not reader_in_worker(PurePosixPath(path))

@@ -1,7 +1,8 @@
-"""Workbooks in binary form (XLSB) → each cell as it is shown, comments and links. Their drawings and charts
-are those of XLSX, and `workbook` reads them.
+"""Workbooks in binary form (XLSB) → each cell as it is shown, comments and links. Drawings and charts have
+the same form as in XLSX, and `workbook` reads them.
 
-A part is a row of records, [MS-XLSB] 2.1.4: a type and a size, each in groups of seven bits, and the content.
+A part is a sequence of records ([MS-XLSB] 2.1.4). Each has a type and a size, written in groups of seven
+bits, and content.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SHARED_TEXT, _ROW, _LINK, _MARGINS = 19, 0, 494, 479
 _AUTHOR, _COMMENT, _TEXT_OF_COMMENT = 632, 635, 637
 _FIXED, _ERROR, _TRUTH, _REAL, _TEXT, _NUMBERED_TEXT, _RICH_TEXT = 2, 3, 4, 5, 6, 7, 62
 _OF_FORMULA = {8: _TEXT, 9: _REAL, 10: _TRUTH, 11: _ERROR}
-"""A cell with a formula → the cell without one that holds its result in the same way."""
+"""Type of a cell with a formula → type of a cell without one that stores its result in the same way."""
 _CELLS = frozenset((_FIXED, _ERROR, _TRUTH, _REAL, _TEXT, _NUMBERED_TEXT, _RICH_TEXT, *_OF_FORMULA))
 _ERRORS = {
     0x00: "#NULL!",
@@ -45,8 +46,8 @@ def is_binary_workbook(archive: ZipFile) -> bool:
 
 
 def read_into(builder: Builder, archive: ZipFile) -> list[str]:
-    """Add the sheets of a workbook to a document. Return a sentence for each part that could not be read.
-    Raises ValueError and KeyError where the workbook itself cannot be read."""
+    """Add the sheets of a workbook to a document. Returns a sentence for each part that could not be read.
+    Raises ValueError or KeyError if the workbook itself cannot be read."""
     part = main_part(archive, "xl/workbook.bin")
     related = relations(archive, part)
     book = Book(archive, [], [])
@@ -67,8 +68,8 @@ def read_into(builder: Builder, archive: ZipFile) -> list[str]:
 
 
 def _sheet(content: bytes) -> tuple[str, str]:
-    """Return the id of a sheet's part and its name. The first versions of the format have one number more
-    before them. Raises IndexError where there is no sheet."""
+    """Return the id of a sheet's part, then the sheet's name. In the first versions of the format, one more
+    number precedes them. Raises IndexError if there is no sheet."""
     for start in (8, 12):
         try:
             identifier, place = _string(content, start)
@@ -81,7 +82,7 @@ def _sheet(content: bytes) -> tuple[str, str]:
 
 
 def _records(part: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the type and the content of each record. Raises IndexError where the part is cut off."""
+    """Yield the type and content of each record. Raises IndexError if the part is cut off."""
     place = 0
     while place < len(part):
         kind, place = _number(part, place, 2)
@@ -93,8 +94,8 @@ def _records(part: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _number(part: bytes, place: int, most: int) -> tuple[int, int]:
-    """Read a number of up to ``most`` bytes, of which each but the last has its highest bit set. Return
-    it, and where the part goes on."""
+    """Read a number of up to ``most`` bytes. Each byte except the last has its highest bit set. Returns the
+    number and the offset after it."""
     number = 0
     for index in range(most):
         byte = part[place + index]
@@ -105,7 +106,7 @@ def _number(part: bytes, place: int, most: int) -> tuple[int, int]:
 
 
 def _string(content: bytes, place: int) -> tuple[str, int]:
-    """Read a text with its length before it. Return it, and where the content goes on."""
+    """Read a text with its length before it. Returns the text and the offset after it."""
     (length,) = struct.unpack_from("<I", content, place)
     if length == 0xFFFFFFFF:
         return "", place + 4
@@ -116,7 +117,7 @@ def _string(content: bytes, place: int) -> tuple[str, int]:
 
 
 def _read_shared(book: Book, related: Mapping[str, Relation]) -> None:
-    """Read the texts and the formats that the sheets share."""
+    """Read the texts and formats that all sheets share."""
     for relation in related.values():
         try:
             if relation.kind == "sharedStrings":
@@ -144,7 +145,7 @@ def _formats(part: bytes) -> list[str]:
 
 
 def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
-    """Add a sheet. Of a damaged one the rows before the damage are added."""
+    """Add a sheet. If it is damaged, the rows before the damage are added."""
     beside = Beside()
     related = related_parts(book, name, part)
     add_rows(builder, name, _rows(book, name, part, related, beside))
@@ -160,7 +161,7 @@ def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
 
 
 def _rows(book: Book, name: str, part: str, related: Mapping[str, Relation], beside: Beside) -> Iterator[Row]:
-    """Yield the rows of a sheet; add its links, headers and hidden numbers to ``beside``."""
+    """Yield the rows of a sheet. Adds its links, headers and hidden numbers to ``beside``."""
     row = -1
     cells: list[str] = []
     try:
@@ -187,7 +188,7 @@ def _rows(book: Book, name: str, part: str, related: Mapping[str, Relation], bes
 
 
 def _cell(book: Book, kind: int, content: bytes, style: int, place: str, row: int, beside: Beside) -> str:
-    """Return what a cell shows."""
+    """Return the text that a cell shows."""
     code = book.formats[style] if style < len(book.formats) else number_format.GENERAL
     match _OF_FORMULA.get(kind, kind):
         case k if k in (_FIXED, _REAL):
@@ -211,7 +212,8 @@ def _cell(book: Book, kind: int, content: bytes, style: int, place: str, row: in
 
 
 def _fixed(content: bytes) -> float:
-    """Return a number of 30 bits: an integer, or the upper half of a float; perhaps a hundredth of it."""
+    """Return a number of 30 bits. It is an integer or the upper half of a float, and may be divided by
+    100."""
     (written,) = struct.unpack_from("<i", content, 8)
     if written & 2:
         value = float(written >> 2)
@@ -221,7 +223,7 @@ def _fixed(content: bytes) -> float:
 
 
 def _letters(column: int) -> str:
-    """Return the name of a column, given its number from 0: 26 is AA."""
+    """Return the name of a column by its number, from 0: 26 is AA."""
     letters = ""
     number = column + 1
     while number:
@@ -243,7 +245,7 @@ def _read_link(content: bytes, related: Mapping[str, Relation], beside: Beside) 
 
 
 def _read_margins(content: bytes, sheet: str, beside: Beside) -> None:
-    """Read the headers and footers of a sheet: of odd, even and first pages."""
+    """Read the headers and footers of a sheet, for odd, even and first pages."""
     place = 2
     while place < len(content):
         codes, place = _string(content, place)

@@ -1,5 +1,5 @@
-"""Bookmarks that a browser exported (the Netscape format) → a part for each, below its folders. Each is a
-document with the day on which it was kept."""
+"""Exported browser bookmarks (the Netscape format) → a part for each bookmark, under its folders. Each is a
+document dated with the day on which the bookmark was added."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 BOOKMARKS = ".bookmarks"
-"""What is put after the name of such a file to say what it holds."""
+"""Suffix that is added to the name of a file of bookmarks."""
 ONE_BOOKMARK = ".bookmark.html"
-"""The suffix of a bookmark as a file of its own."""
+"""Suffix of a bookmark as a separate file."""
 _FIRST = '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<META HTTP-EQUIV="Content-Type" CONTENT="charset=UTF-8">\n'
 _IS_BOOKMARKS = re.compile(r"\s{0,100}<!DOCTYPE NETSCAPE-Bookmark-file-1>", re.I)
 _TOKEN = re.compile(
@@ -34,7 +34,8 @@ _LATEST_S = 2**33  # the year 2242
 
 
 class BookmarkSpan(NamedTuple):
-    """Where a bookmark stands in a file, and what of the file stands before it in a file of its own."""
+    """The span of a bookmark in a file, its address and the time when it was added. ``before`` is the text to
+    put before it in a separate file."""
 
     start: int
     end: int
@@ -44,12 +45,12 @@ class BookmarkSpan(NamedTuple):
 
 
 def are_bookmarks(markup: str) -> bool:
-    """Whether a page with this beginning is an export of bookmarks."""
+    """Whether a page that begins with ``markup`` is an export of bookmarks."""
     return _IS_BOOKMARKS.match(markup) is not None
 
 
 def bookmark_spans(data: Sliced) -> Iterator[BookmarkSpan]:
-    """Each bookmark of a file, in order."""
+    """Yield each bookmark of a file, in order."""
     folders: list[bytes] = []
     named = b""
     start = -1
@@ -81,7 +82,8 @@ def _span(data: Sliced, start: int, end: int, folders: list[bytes]) -> BookmarkS
 
 
 def _time(written: bytes | str) -> datetime | None:
-    """When a bookmark was kept: seconds since 1970, in some exports milliseconds or microseconds."""
+    """Return the time when a bookmark was added. It is written in seconds since 1970, in some exports in
+    milliseconds or microseconds."""
     number = int(written or 0)
     while number > _LATEST_S:
         number //= 1000
@@ -91,7 +93,8 @@ def _time(written: bytes | str) -> datetime | None:
 
 
 def read_bookmarks(root: _Element, name: str) -> Extracted:
-    """A part for each bookmark with its address, below the folders that it is in. One alone is the whole."""
+    """Return a document with a part for each bookmark, with its address, under its folders. A single bookmark
+    becomes the whole document."""
     builder, tags, folders = Builder(), list[str](), list[str]()
     depth = 0
     links: list[tuple[str, str | None]] = []

@@ -1,5 +1,5 @@
-"""Puts the text of a document together from its parts: pages, slides, rows, paragraphs under headings. The
-builder keeps the offsets of each part."""
+"""Builds the text of a document from its parts: pages, slides, rows, paragraphs under headings. The builder
+records the offsets of each part."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rag_core.errors import ExtractError
 from rag_core.types import DESCRIPTION, Extracted, Segment
 
 MOST_TEXT = 16_000_000
-"""Characters kept of one document: a shelf of novels."""
+"""Maximum number of characters kept of one document, about a shelf of novels."""
 
 DESCRIBED = "=== What the picture shows ==="
-"""The line between the text in a picture and what a model says that it shows."""
+"""The line between the text in a picture and a model's description of the picture."""
 _INNERMOST = 100  # the level of a heading below all others
 _MOST_WARNINGS = 5
 _SAID_WITH_A_VOWEL = frozenset("AEFHILMNORSX")  # an XLSX, but a PDF
@@ -24,17 +24,17 @@ _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """``text`` in one line of at most ``most`` characters, as titles, headings and anchors are kept."""
+    """Return ``text`` in one line of at most ``most`` characters, for titles, headings and anchors."""
     return " ".join(_UNWANTED.sub("", text).split())[:most].rstrip()
 
 
 def needs_password(path: PurePosixPath) -> ExtractError:
-    """The error for a file that cannot be opened without its password."""
+    """Return the error for a file that cannot be opened without its password."""
     return ExtractError(f"{path.name!r} needs a password.", "Save a copy without the password to search it.")
 
 
 def damaged(path: PurePosixPath, data: bytes) -> ExtractError:
-    """The error for a file that its reader cannot read."""
+    """Return the error for a file that its reader cannot read."""
     advice = "Open it in its own program and save it again, or get another copy."
     if not data:
         return ExtractError(f"{path.name!r} is empty.", advice)
@@ -44,7 +44,7 @@ def damaged(path: PurePosixPath, data: bytes) -> ExtractError:
 
 
 class Builder:
-    """The growing text of a document with its segments: one for each part, and in it one for each heading."""
+    """The growing text of a document, with a segment for each part and each heading in a part."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -54,15 +54,15 @@ class Builder:
         self._headings: list[tuple[int, str]] = []
         self._place: tuple[str, str] | None = None
         self.opening = ""
-        """The heading with which the document begins, '' where it begins with something else."""
+        """The heading at the beginning of the document; '' if it begins with something else."""
         self.is_full = False
-        """The document has MOST_TEXT characters; further text is left out."""
+        """Whether the document has MOST_TEXT characters, so that further text is left out."""
         self.private = False
-        """A part of the document says that it is private."""
+        """Whether a part of the document says that it is private."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str, gap: str = "\n\n") -> None:
-        """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``, with ``gap`` between
-        it and what comes before."""
+        """Begin a part, such as ``page`` ``3``, under the headings in ``heading_path``. ``gap`` is put
+        between the part and the text before it."""
         self._close(gap)
         self._place = anchor_type, one_line(str(anchor_ref))
         self._headings = list(enumerate(filter(None, map(one_line, heading_path)), -len(heading_path)))
@@ -80,7 +80,7 @@ class Builder:
         self.add(text)
 
     def add(self, text: str, gap: str = "\n\n") -> None:
-        """Add text in a paragraph of its own, or after ``gap``."""
+        """Add text as a separate paragraph, or after ``gap``."""
         text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)).strip("\n").rstrip()
         if not text.strip():
             return
@@ -93,13 +93,13 @@ class Builder:
         self._length += len(text)
 
     def add_lines(self, heading: str, lines: Iterable[str]) -> None:
-        """Add lines that belong to the whole document, below a heading of their own: links, readings."""
+        """Add lines that belong to the whole document under a heading, such as links or readings."""
         self.begin("heading", heading, heading)
         for line in lines:
             self.add(line, gap="\n")
 
     def add_seen(self, text: str) -> None:
-        """Add the text of a picture. A description of the picture becomes a segment of its own, in the same
+        """Add the text of a picture. A description of the picture becomes a separate segment in the same
         part."""
         transcribed, _, described = text.partition(DESCRIBED)
         self.add(transcribed)
@@ -112,7 +112,7 @@ class Builder:
             self._headings = headings
 
     def _close(self, gap: str = "\n\n") -> None:
-        """End the segment, and the paragraph with it; what comes next stands after ``gap``."""
+        """End the segment and its paragraph. ``gap`` is put before the text that follows."""
         if self._length > self._start:
             path = tuple(name for _, name in self._headings)
             place = self._place or (("heading", path[-1]) if path else ("text", ""))
@@ -124,8 +124,8 @@ class Builder:
     def document(
         self, file_type: str, name: str, title: str = "", warnings: Sequence[str] = (), **more: Any
     ) -> Extracted:
-        """The document. Without a ``title`` it is called by the file's ``name``; of ``warnings`` the first
-        five are kept."""
+        """Return the document. If ``title`` is '', its title comes from the file's ``name``. The first five
+        of ``warnings`` are kept."""
         self._close()
         said = f"This document is longer than {MOST_TEXT:,} characters; searches find only its beginning."
         cut = (said,) if self.is_full else ()

@@ -31,7 +31,7 @@ _TEXTS = {
     "URL": "",
     "ATTACH": "",
 }
-"""Properties that are shown, in this order, each with the words before it."""
+"""Properties that are shown, in this order → the label before each."""
 
 _STARTS = re.compile(rb"^(?:DTSTART|DUE)(?:;[^:\r\n]{0,200})?:(\d{8})(?:T(\d{4}))?", re.M | re.I)
 
@@ -39,7 +39,8 @@ _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
 
 
 def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Where each event, task and journal entry of a calendar is; before them its head, if that names it."""
+    """Yield the span of each event, task and journal entry of a calendar. Yields the calendar's head first if
+    the head contains a name."""
     for number, (start, end) in enumerate(content_lines.component_spans(data, "|".join(sorted(_ENTRIES)))):
         if number == 0 and start <= _LONGEST_HEAD and _NAMED.search(data[:start]):
             yield 0, start
@@ -47,7 +48,7 @@ def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def start_of(entry: bytes) -> datetime | None:
-    """When an event begins or a task is due, as on the clock there; None if it does not say so."""
+    """Return the time when an event begins or a task is due, in local time, or None if there is none."""
     match = _STARTS.search(entry)
     if match is None:
         return None
@@ -59,13 +60,13 @@ def start_of(entry: bytes) -> datetime | None:
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The calendar in ``data``, with a part for each event, task and journal entry. If there is only one
-    entry, the document has its date, and also its title unless the calendar has a name."""
+    """Return the calendar in ``data``, with a part for each event, task and journal entry. If there is only
+    one entry, the document has its date, and its title unless the calendar has a name."""
     text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, warnings = Builder(), list[str]()
     titles = [_add_entry(builder, entry, warnings) for entry in _entries(text)]
     named = _NAME.search(text)
-    if not titles:  # what is no calendar is read as it is, and of a head its name
+    if not titles:  # no calendar: read as text; a head alone: only its name
         builder.begin("text", "")
         said = [content_lines.shown(match[1]) for match in _SAID.finditer(text)] if named else [text]
         builder.add("\n".join(dict.fromkeys(said)))
@@ -81,7 +82,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _entries(text: str) -> Iterator[str]:
-    """The lines of each event, task and journal entry, also of one that does not end."""
+    """Yield the lines of each event, task and journal entry, even of one without an end."""
     lines, kind = list[str](), ""
     for line in text.split("\n"):
         word, _, name = line.strip().upper().partition(":")
@@ -134,7 +135,7 @@ def _lines(event: Any, when: str) -> Iterator[str]:
 
 
 def _all(event: Any, name: str) -> list[Any]:
-    """All values of a property."""
+    """Return all values of a property."""
     value = event.get(name, [])
     return value if isinstance(value, list) else [value]
 
@@ -145,14 +146,14 @@ def _values(event: Any, name: str) -> str:
 
 
 def _person(value: Any) -> str:
-    """``Ada <ada@example.org>`` of an attendee."""
+    """Return an attendee as ``Ada <ada@example.org>``."""
     address = re.sub(r"^mailto:", "", str(value), flags=re.I)
     name = str(value.params.get("CN", "")).strip()
     return f"{name} <{address}>" if name and name != address else address
 
 
 def _when(event: Any) -> str:
-    """The day and time of an event as it is written in the file, with its time zone."""
+    """Return the day and time of an event as written in the file, with its time zone."""
     start, end = (getattr(event.get(name), "dt", None) for name in ("DTSTART", "DTEND"))
     due = getattr(event.get("DUE"), "dt", None)
     lasts = getattr(event.get("DURATION"), "dt", None)
@@ -162,7 +163,7 @@ def _when(event: Any) -> str:
         with suppress(OverflowError):
             end = start + lasts
     if isinstance(end, date) and type(start) is type(end) is date and end > start:
-        end -= timedelta(1)  # the day after the last is written
+        end -= timedelta(1)  # the file stores the day after the last
     zone = _zone(event.get("DTSTART"))
     parts = [_moment(start)]
     if isinstance(end, date) and end != start and type(end) is type(start):
@@ -172,7 +173,7 @@ def _when(event: Any) -> str:
 
 
 def _moment(moment: date) -> str:
-    """``Friday, 11 December 2026, 09:30``."""
+    """Return a time as ``Friday, 11 December 2026, 09:30``."""
     return f"{_day(moment)}, {_clock(moment)}" if isinstance(moment, datetime) else _day(moment)
 
 

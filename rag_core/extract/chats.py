@@ -1,5 +1,5 @@
-"""Exports of chats (WhatsApp, Telegram) → a section for each day, a line for each message. Of a text file of
-WhatsApp each day is a document."""
+"""Exported chats (WhatsApp, Telegram) → a section for each day and a line for each message. In a text file
+from WhatsApp each day is a document."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _LINE = re.compile(
     r"(\d{1,2})[:.](\d\d)(?:[:.]\d\d)?(?:[ \u202f\u00a0]?([AaPp])\.?[ ]?[Mm]\.?)?(?:[ ]Uhr)?"
     r"(?:\][ ]?|[ ][-\u2013][ ])"
 )
-"""What a message of WhatsApp begins with; a log that writes ``2025-11-08 10:15 - `` has no comma."""
+"""The beginning of a WhatsApp message. A log that writes ``2025-11-08 10:15 - `` has no comma."""
 _WHO = re.compile(r"[\u200e\u200f]*([^:\n]{1,80}):[ ]")
-_LOOKED_AT = 20_000  # characters
-_LEAST = 0.2  # of the lines of a chat begin a message
+_LOOKED_AT = 20_000  # number of characters that are examined
+_LEAST = 0.2  # minimum share of a chat's lines that begin a message
 _MOST_SENDERS = 200
-_LEAST_OF_TALK, _MOST_OF_TALK = 3, 8  # messages
+_LEAST_OF_TALK, _MOST_OF_TALK = 3, 8  # number of messages in a part
 _LONG_TALK = 400  # characters
 _SILENCE = 60  # minutes
 DAY_OF_CHAT = ".whatsapp.txt"
-"""What the name of a day of a chat ends with, where it is read as a file of its own."""
+"""Suffix of a day of a chat as a separate file."""
 _BEGINNING_OF_LINE = re.compile(rb"^[^\n]{1,80}", re.M)
 _LONGEST_BEGINNING = 80
 _TITLE_DAY = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})[ ](\d\d:\d\d)")
@@ -46,13 +46,13 @@ class ExportedMessage:
     """A message of a chat."""
 
     day: date
-    clock: str  #: When, as 10:15; '' if it is not known.
-    who: str  #: Who wrote it; '' for what the app says.
+    clock: str  #: Time as 10:15; '' if unknown.
+    who: str  #: The sender; '' for a message from the app itself.
     text: str
 
 
 def chat_document(file_type: str, name: str, title: str, messages: Sequence[ExportedMessage]) -> Extracted:
-    """The messages in order, below their days. ``file_type`` is that of the document."""
+    """Return a document of type ``file_type`` with the messages in order, under their days."""
     builder = Builder()
     for day, of_day in groupby(messages, key=lambda message: message.day):
         heading = f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})"
@@ -77,8 +77,8 @@ def chat_document(file_type: str, name: str, title: str, messages: Sequence[Expo
 
 
 def _talks(messages: Iterable[ExportedMessage]) -> Iterator[list[ExportedMessage]]:
-    """The messages of a day in parts that may be about one thing: few, and without an hour of silence where
-    there are enough to tell what they are about."""
+    """Yield the messages of a day in parts of a few messages that are likely to have one subject. An hour of
+    silence begins a new part, if the part is long enough to show its subject."""
     talk: list[ExportedMessage] = []
     for message in messages:
         is_long = len(talk) >= _MOST_OF_TALK or sum([len(each.text) for each in talk]) > _LONG_TALK
@@ -90,7 +90,7 @@ def _talks(messages: Iterable[ExportedMessage]) -> Iterator[list[ExportedMessage
 
 
 def _minutes(before: ExportedMessage, after: ExportedMessage) -> int:
-    """The minutes between two messages of a day; 0 where the time of one is not known."""
+    """Return the minutes between two messages of a day, or 0 if the time of one is unknown."""
     hours = [message.clock.partition(":") for message in (before, after) if message.clock]
     minutes = [60 * int(hour) + int(minute) for hour, _, minute in hours]
     return minutes[1] - minutes[0] if len(minutes) > 1 else 0
@@ -100,8 +100,8 @@ def _minutes(before: ExportedMessage, after: ExportedMessage) -> int:
 
 
 def date_order(beginning: bytes) -> str:
-    """How dates are written in the chat of WhatsApp with this beginning: ``dmy``, ``mdy`` or ``ymd``; '' for
-    any other text."""
+    """Return the order of dates in the WhatsApp chat that begins so: ``dmy``, ``mdy`` or ``ymd``. Returns ''
+    for any other text."""
     try:
         text = getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:
@@ -111,7 +111,7 @@ def date_order(beginning: bytes) -> str:
 
 
 def _beginnings(lines: Sequence[str]) -> list[re.Match[str]]:
-    """The beginnings of messages in the lines of a chat; none in those of any other text."""
+    """Return the matches of messages in the lines of a chat, or [] for any other text."""
     first = next((line for line in lines if line.strip("\ufeff")), "")
     if not _LINE.match(first):
         return []
@@ -120,7 +120,7 @@ def _beginnings(lines: Sequence[str]) -> list[re.Match[str]]:
 
 
 def day_spans(data: Sliced, order: str) -> Iterator[tuple[date, int, int]]:
-    """The messages of each day in a chat of WhatsApp: the day, the offset of the first byte and the end."""
+    """Yield the day, start offset and end offset of each day's messages in a WhatsApp chat."""
     begun, last = 0, None
     for place, line in find_all(data, _BEGINNING_OF_LINE, _LONGEST_BEGINNING):
         match = _LINE.match(line.decode("utf-8", "replace"))
@@ -146,7 +146,8 @@ def with_plain_dates(written: bytes, order: str) -> bytes:
 
 
 def read_whatsapp(text: str, name: str) -> Extracted | None:
-    """The chat in a text file that WhatsApp exported, or a day of it; None for any other text."""
+    """Return the chat in a text file exported from WhatsApp, or one day of it. Returns None for any other
+    text."""
     is_day = name.endswith(DAY_OF_CHAT)
     if not is_day and not _beginnings(text[:_LOOKED_AT].splitlines()):
         return None
@@ -170,13 +171,13 @@ def read_whatsapp(text: str, name: str) -> Extracted | None:
 
 
 def _title_of(name: str) -> str:
-    """What a chat is called by the ``name`` of its file; '' if that says nothing."""
+    """Return the title of a chat from the ``name`` of its file, or '' if the name contains none."""
     title = re.sub(r"\.txt$", "", name.removesuffix(DAY_OF_CHAT), flags=re.I)
     return "" if title.lower().startswith("_chat") else title
 
 
 def _message(day: date, clock: str, lines: Sequence[str]) -> ExportedMessage:
-    """Make a message of its lines, the first of which begins with the sender."""
+    """Create a message from its lines. The first line begins with the sender."""
     body = "\n".join(lines).strip()
     who = _WHO.match(body)
     text = body[who.end() :].strip() if who else body
@@ -184,7 +185,7 @@ def _message(day: date, clock: str, lines: Sequence[str]) -> ExportedMessage:
 
 
 def _order(matches: Sequence[re.Match[str]]) -> str:
-    """Whether the dates of a chat are written ``dmy``, ``mdy`` or ``ymd``."""
+    """Return the order of dates in a chat: ``dmy``, ``mdy`` or ``ymd``."""
     if any(len(match[1]) == 4 for match in matches):
         return "ymd"
     if any(int(match[1]) > 12 for match in matches):
@@ -223,7 +224,7 @@ def with_its_day(chat: Extracted) -> Extracted:
 
 
 def telegram_chats(value: Any) -> list[dict[str, Any]]:
-    """The chats in the value of a ``result.json`` of Telegram; none in any other JSON."""
+    """Return the chats in the value of a Telegram ``result.json``, or [] for any other JSON."""
     if not isinstance(value, dict):
         return []
     several = value.get("chats")
@@ -239,9 +240,9 @@ def _is_of_telegram(message: Any) -> bool:
 
 
 def read_telegram(chats: Sequence[dict[str, Any]], name: str) -> Extracted:
-    """Telegram's own export in JSON."""
+    """Return the document for chats from Telegram's JSON export."""
     messages = [found for chat in chats for each in chat["messages"] if (found := _telegram_message(each))]
-    messages.sort(key=lambda message: message.day)  # of several chats; stable within a day
+    messages.sort(key=lambda message: message.day)  # for several chats; stable within a day
     names = [one_line(str(chat.get("name") or "")) for chat in chats]
     return chat_document("text", name, ", ".join(filter(None, names[:5])), messages)
 
@@ -270,7 +271,7 @@ def _telegram_message(value: Any) -> ExportedMessage | None:
 
 
 def _plain(text: Any) -> str:
-    """The words of a text with entities, and the addresses of its links."""
+    """Return the words of a text with entities, with the addresses of its links."""
     if isinstance(text, dict):
         words = str(text.get("text") or "")
         return f"{words} ({text['href']})" if text.get("href") else words
@@ -278,7 +279,7 @@ def _plain(text: Any) -> str:
 
 
 def read_telegram_page(root: _Element, name: str) -> Extracted | None:
-    """A ``messages.html`` of Telegram; None for any other page."""
+    """Return the document for a Telegram ``messages.html``, or None for any other page."""
     messages: list[ExportedMessage] = []
     who = ""
     for element in root.iter("div"):
@@ -306,7 +307,7 @@ def _sent(part: _Element) -> re.Match[str] | None:
 
 
 def _text_of(element: _Element, wanted: str) -> str:
-    """The text of the first part of the class ``wanted``, with its line breaks."""
+    """Return the text of the first element with the class ``wanted``, with its line breaks."""
     for part in element.iter("div"):
         if wanted in part.get("class", "").split():
             pieces = _pieces(part)

@@ -1,7 +1,8 @@
-"""Segments → passages of a size an embedder reads, each an exact stretch of the document.
+"""Splits segments into passages of a size that an embedder can read. Each passage is an exact span of the
+document.
 
-LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut. Without overlap and stripping its pieces,
-one after another, are the text itself, and offsets are sums. Overlap and trimming are done here.
+LangChain's ``RecursiveCharacterTextSplitter`` decides where to split. Without its overlap and stripping, the
+joined pieces equal the text, so offsets are sums. Overlap and trimming are done here.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
     "json": (500, 0),
     "text": (1000, 200),
 }
-"""File type → (size, overlap) in characters; all others are cut like text."""
+"""File type → (size, overlap) in characters. All other types use the values of text."""
 
 RECORD = 2
-"""A record of JSON Lines, such as a message, is cut only if it is longer than this multiple of a passage."""
+"""A JSON Lines record, such as a message, is split only if it is longer than this multiple of a passage."""
 
 _APART = frozenset(
     {
@@ -61,20 +62,22 @@ _APART = frozenset(
 )
 _BEGINS_WITH_TITLE = frozenset({"event", "contact", "bookmark"})
 SMALL = 50
-"""A section of fewer characters joins the next."""
+"""A section with fewer characters is joined with the next one."""
 
 PREFIX_LIMIT = 200
-"""Columns of title and headings put before a passage; a wide character takes two."""
+"""Maximum number of columns of title and headings before a passage. A wide character takes two columns."""
 
 _FULL_SIZE_TOKENS = 320
-"""An embedder that reads this many tokens gets these sizes: 1000 characters of English prose."""
+"""The sizes above apply to embedders that read at least this many tokens, about 1000 characters of English
+prose."""
 
 _MIN_TOKENS = 16
 _SPECIAL_TOKENS = 2
 _CAUTION = 1.25
-"""What an estimate is multiplied with where nothing can count exactly."""
+"""Factor on estimates if no exact token counter is available."""
 _SLACK = 1.1
-"""Text is cut this much shorter than its average density allows, so that few parts are halved again."""
+"""Text is split this factor shorter than its average token density allows, so that few parts must be halved
+again."""
 _WINDOW = 65_536
 _LEAST_SIZE = 40
 
@@ -82,8 +85,9 @@ _MAY_BE_MINIFIED = frozenset({"javascript", "typescript", "css"})
 _PROSE = frozenset({"markdown", "text", "rst", "html", "org", "asciidoc", "latex", "subtitles"})
 _SENTENCES = (r"(?<=[。！？；])", r"(?<=[.!?])[ ]")
 _BOUNDARIES = ("\n\n", "\n", "。", "！", "？", ". ", "; ", "，", "、", " ")
-"""Where a passage with too many tokens is cut, best first; without any, between characters."""
-_OVERLAP_BOUNDARIES = ("\n", "。", ". ", " ")  # what is repeated of the previous passage starts after one
+"""Where a passage with too many tokens is split, best first. If there is none, it is split between
+characters."""
+_OVERLAP_BOUNDARIES = ("\n", "。", ". ", " ")  # an overlap starts after one of these
 _WINDOW_BOUNDARIES = ("\n\n", "\n", " ")
 
 TokenCounter = Callable[[str], int]
@@ -94,11 +98,18 @@ def chunk_spec(
     for_all: tuple[int, int] | None = None,
     by_type: Mapping[str, tuple[int, int] | tuple[int, int, str]] = MappingProxyType({}),
 ) -> ChunkSpec:
-    """Sizes for an embedder that reads ``max_tokens`` of a text: `CHUNK_SIZES`, scaled down where needed.
+    """Return the passage sizes for an embedder that reads ``max_tokens`` tokens. The default is
+    `CHUNK_SIZES`, scaled down if necessary: 256 tokens give 800 characters of text with an overlap of 160.
 
-    256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands in
-    place of these, ``by_type`` (size, overlap, perhaps a chunker) in place of both; these are taken as
-    they are. Raises InvalidInput for a chunker that no package brings.
+    Args:
+        max_tokens: The number of tokens that the embedder reads.
+        for_all: (size, overlap) that replaces the defaults for all types. It is not scaled.
+        by_type: File type → (size, overlap) or (size, overlap, chunker), which takes precedence. It is not
+            scaled.
+
+    Raises:
+        InvalidInput: No installed package brings the chunker, or ``max_tokens`` is too small.
+
     """
     if max_tokens < _MIN_TOKENS:
         raise InvalidInput(
@@ -118,12 +129,14 @@ def chunk_spec(
 
 
 def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None) -> list[Passage]:
-    """The passages of a document, in order: ``extracted.text[start:end] == passage.text``.
+    """Split a document into passages, in order: ``extracted.text[start:end] == passage.text``.
 
-    No passage crosses a segment, but sections of fewer than 50 characters join the next. With its prefix
-    each takes at most ``spec.max_tokens``, by ``count_tokens`` (special tokens included) where it is near the
-    limit, by a cautious estimate without it. Of a large block of base64 the first passage is kept. A document
-    without text gives one empty passage, so that its name can be found.
+    No passage crosses a segment, except that sections of fewer than 50 characters are joined with the next
+    one. With its prefix, a passage has at most ``spec.max_tokens`` tokens. ``count_tokens``, which includes
+    special tokens, decides near the limit; without it a cautious estimate decides.
+
+    Of a large block of base64 only the first passage is kept. A document without text gives one empty
+    passage, so that it can be found by name.
     """
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
@@ -143,15 +156,16 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
 
 
 def _of_names(extracted: Extracted) -> Passage:
-    """The empty passage of a document without text: its aliases, and its title if it is not the file name."""
+    """Return the empty passage of a document without text. Its prefix holds the aliases, and the title if
+    that is not the file name."""
     names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
     prefix = _narrow("\n".join(names), PREFIX_LIMIT)
     return Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix)
 
 
 class _Labeller:
-    """Turns spans of a document's text into passages that know their lines, headings and anchor. The spans
-    must come in the order of the text, as lines are counted on the way."""
+    """Turns spans of a document's text into passages with their lines, headings and anchor. The spans must be
+    in order, because lines are counted along the way."""
 
     def __init__(self, document: Extracted) -> None:
         text = document.text
@@ -159,10 +173,10 @@ class _Labeller:
         self._minified = prose.minified(text) if document.file_type in _MAY_BE_MINIFIED else []
         self._newline = "\n" if "\n" in text or "\r" not in text else "\r"
         self._offset = 0
-        self._line = 1  #: Line of the offset.
+        self._line = 1  #: Line number at the offset.
 
     def passages(self, group: Sequence[Segment], spans: Sequence[Span]) -> list[Passage]:
-        """The passages of the segments of ``group``, which were cut at ``spans``."""
+        """Return the passages of the segments of ``group``, which were split at ``spans``."""
         text = self._document.text
         passages = []
         for number, (start, end) in enumerate(spans, 1):
@@ -187,15 +201,15 @@ class _Labeller:
         return passages
 
     def _prefix(self, label: Segment, text: str) -> str:
-        """``title > headings``; of a part that begins with its title, such as an event, only those above
-        it."""
+        """Return ``title > headings``. If a part begins with its title, such as an event, only the headings
+        above it are returned."""
         if label.anchor_type in _BEGINS_WITH_TITLE and text.startswith(label.heading_path[-1:]):
             return prefix_of("", "file name", label.heading_path[:-1])
         return prefix_of(self._document.title, self._document.title_from, label.heading_path)
 
 
 def _headings(label: Segment) -> str:
-    """The headings in one line, with their levels as Markdown marks them."""
+    """Return the headings in one line, with their levels in Markdown notation."""
     if not label.levels:
         return " > ".join(label.heading_path)
     marked = zip(label.levels, label.heading_path, strict=False)
@@ -203,7 +217,7 @@ def _headings(label: Segment) -> str:
 
 
 def _is_data(text: str, minified: list[Span], start: int, end: int) -> bool:
-    """Whether most of a passage is for machines alone: base64, ``data:`` URIs, minified code."""
+    """Whether most of a passage is machine data: base64, ``data:`` URIs or minified code."""
     passage = text[start:end]
     is_code = minified and prose.is_dense(passage)
     length = 0
@@ -213,7 +227,7 @@ def _is_data(text: str, minified: list[Span], start: int, end: int) -> bool:
 
 
 def _within(spans: list[Span], start: int, end: int) -> Iterator[Span]:
-    """The parts of ``spans``, which are in order, between two offsets."""
+    """Yield the parts of ``spans`` that lie between two offsets. The spans must be in order."""
     following = bisect_right(spans, start, key=lambda span: span[1])
     for first, last in islice(spans, following, None):
         if first >= end:
@@ -222,8 +236,12 @@ def _within(spans: list[Span], start: int, end: int) -> Iterator[Span]:
 
 
 def prefix_of(title: str, title_from: TitleSource, heading_path: tuple[str, ...]) -> str:
-    """``title > headings``, without a title that is only the file name or a section's, or repeats the first
-    heading; at most 200 columns, for which the middle headings go first."""
+    """Return ``title > headings`` in at most 200 columns. If it is longer, the middle headings are dropped
+    first.
+
+    The title is left out if it is only the file name or comes from a section, or if it repeats the first
+    heading.
+    """
     parts = list(heading_path)
     is_given = title_from in ("front matter", "heading") and title
     if is_given and not (parts and parts[0].casefold() == title.casefold()):
@@ -247,11 +265,12 @@ def _narrow(text: str, columns: int) -> str:
 
 
 def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Segment]]:
-    """Segments in groups: the small ones are with the next, the last with the one before."""
+    """Return the segments in groups. Small segments are grouped with the next one, the last one with the one
+    before."""
     joined: list[list[Segment]] = []
     held: list[Segment] = []
     for segment in segments:
-        # Small text may lead a segment where both fit, or where the segment is split anyway.
+        # Small text may begin a segment if both fit, or if the segment is split anyway.
         fits = held and (segment.end - held[0].start <= size or segment.end - segment.start > size)
         if held and not (fits and _touch(text, held[-1], segment)):
             joined.append(held)
@@ -268,10 +287,11 @@ def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Se
 
 
 def _label(text: str, spanned: list[Segment]) -> Segment:
-    """The segment that names a passage across several: their common ancestor, else the first of them.
+    """Return the segment that labels a passage across several segments: their common ancestor, or the first
+    of them.
 
-    Text before any heading does not count, nor does a heading directly above the next one, with no text
-    between.
+    Text before any heading does not count. Nor does a heading directly above the next one, without text
+    between them.
     """
     named = [each for each in spanned if each.heading_path] or spanned[:1]
     while len(named) > 1:
@@ -292,8 +312,9 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
 
 
 def _touch(text: str, before: Segment, behind: Segment) -> bool:
-    """Whether two segments may share a passage: nothing that is left out stands between them, they are not of
-    two pages, slides or other parts, whose anchors would be lost, and neither describes a picture."""
+    """Whether two segments may share a passage. They must be adjacent without left-out text between them.
+    They must not be different pages, slides or other parts, because their anchors would be lost. And neither
+    may describe a picture."""
     if DESCRIPTION in (*before.heading_path[-1:], *behind.heading_path[-1:]):
         return False
     one, other = (before.anchor_type, before.anchor_ref), (behind.anchor_type, behind.anchor_ref)
@@ -305,7 +326,7 @@ def _touch(text: str, before: Segment, behind: Segment) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """How the segments of one document are cut."""
+    """Splits the segments of one document."""
 
     document: Extracted
     size: int
@@ -314,8 +335,8 @@ class _Cutter:
     count: TokenCounter | None
 
     def of_group(self, group: Sequence[Segment], blocks: list[Span], kept: int) -> list[Span]:
-        """The passages of segments that go together; of each of the ``blocks`` of base64 the first ``kept``
-        characters."""
+        """Return the passages of segments that belong together. Of each of the base64 ``blocks`` only the
+        first ``kept`` characters are used."""
         title, title_from = self.document.title, self.document.title_from
         prefix = max([prefix_of(title, title_from, segment.heading_path) for segment in group], key=len)
         spans: list[Span] = []
@@ -327,7 +348,8 @@ class _Cutter:
         return spans + self.spans(prefix, start, end)
 
     def spans(self, prefix: str, start: int, end: int) -> list[Span]:
-        """The passages of a stretch, in order, trimmed of blank lines, with room for ``prefix``."""
+        """Return the passages of a span in order, without blank lines around them, and with room for
+        ``prefix``."""
         start, end = self._trimmed(start, end)
         if start == end:
             return []
@@ -347,20 +369,20 @@ class _Cutter:
         return spans
 
     def _size(self, prefix: str, sample: str) -> int:
-        """How many characters fit next to ``prefix`` of a text as dense in tokens as ``sample``: 800 Chinese
-        characters are 800 tokens."""
+        """Return the number of characters that fit next to ``prefix``. The text is assumed to have as many
+        tokens per character as ``sample``: 800 Chinese characters are 800 tokens."""
         room = max(self.max_tokens // 4, self.max_tokens - _SPECIAL_TOKENS - estimate_tokens(prefix))
         size = int(room * len(sample) / max(1.0, _SLACK * estimate_tokens(sample)))
         return max(_LEAST_SIZE, min(self.size, size))
 
     def _pieces(self, start: int, end: int, size: int, overlap: int) -> list[Span]:
-        """A gapless partition into pieces that have at most ``size`` characters with the overlap; small ones
-        are joined to the one before where there is room."""
+        """Return a gapless partition into pieces that have at most ``size`` characters including the overlap.
+        Small pieces are joined with the previous one if there is room."""
         text = self.document.text
         pieces: list[Span] = []
         while start < end:
             stop = end
-            if end - start > _WINDOW:  # LangChain keeps lists of single characters
+            if end - start > _WINDOW:  # LangChain builds lists of single characters
                 high = start + _WINDOW
                 stop = _behind(text.rfind, _WINDOW_BOUNDARIES, start + _WINDOW // 2, high, high) or high
             for piece in _split(text[start:stop], self.document.file_type, max(_LEAST_SIZE, size - overlap)):
@@ -374,7 +396,8 @@ class _Cutter:
         return pieces
 
     def _fits(self, prefix: str, start: int, end: int) -> bool:
-        """Whether prefix and text are within the tokens; counted only if the estimate is near them."""
+        """Whether prefix and text are within the token limit. Tokens are counted only if the estimate is near
+        the limit."""
         limit = self.max_tokens
         if len(prefix) + 1 + end - start + _SPECIAL_TOKENS <= limit:
             return True
@@ -387,8 +410,8 @@ class _Cutter:
         return self.count(embedded) <= limit
 
     def _fitting(self, prefix: str, lead: int, start: int, end: int) -> list[Span]:
-        """The span with the overlap from ``lead`` on; where that is too many tokens, without it and halved
-        at its best boundary until it fits."""
+        """Return the span with the overlap from ``lead`` on. If it has too many tokens, return it without the
+        overlap, halved at its best boundaries until each part fits."""
         if end - lead <= 1 or self._fits(prefix, lead, end):
             return [(lead, end)]
         fitting: list[Span] = []
@@ -406,7 +429,7 @@ class _Cutter:
         return fitting
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:
-        """The text without blank lines around it and spaces after it; the first line keeps its
+        """Return the span without blank lines around it and spaces after it. The first line keeps its
         indentation."""
         text = self.document.text
         part = text[start:end]
@@ -416,14 +439,15 @@ class _Cutter:
         first = start + len(part) - len(body)
         newline = max(text.rfind("\n", start, first), text.rfind("\r", start, first))
         if newline < 0 and start and text[start - 1] not in "\r\n":
-            return first, start + len(part.rstrip())  # in mid-line, spaces are no indentation
+            return first, start + len(part.rstrip())  # within a line, spaces are no indentation
         return max(start, newline + 1), start + len(part.rstrip())
 
 
 def _behind(
     find: Callable[[str, int, int], int], boundaries: tuple[str, ...], low: int, high: int, most: int
 ) -> int:
-    """The offset after the first kind of boundary found between two offsets, at most ``most``; 0 for none."""
+    """Return the offset after the first kind of boundary found between two offsets, at most ``most``, or 0 if
+    there is none."""
     for boundary in boundaries:
         found = find(boundary, low, high)
         if found >= 0 and found + len(boundary) <= most:
@@ -432,12 +456,13 @@ def _behind(
 
 
 def _split(text: str, file_type: str, size: int) -> list[str]:
-    """Cut ``text`` into consecutive pieces of at most ``size``, at the separators of the language."""
+    """Split ``text`` into consecutive pieces of at most ``size`` characters, at the separators of the
+    language."""
     if len(text) <= size:
         return [text]
     if re.search(r"\s", text) or not text.isascii():
         pieces = _splitter(file_type, size).split_text(text)
-        if sum(map(len, pieces)) == len(text):  # a separator with a group of its own repeats text
+        if sum(map(len, pieces)) == len(text):  # a separator that contains a group repeats text
             return pieces
     return [text[at : at + size] for at in range(0, len(text), size)]
 

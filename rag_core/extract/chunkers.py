@@ -1,4 +1,4 @@
-"""Chunkers of installed packages, by their entry points in ``commonplace.chunkers``."""
+"""Chunkers of installed packages, found by their entry points in ``commonplace.chunkers``."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from rag_core.types import Extracted, Segment
 
 
 class Chunker(Protocol):
-    """What an entry point in ``commonplace.chunkers`` names: a function that cuts a document."""
+    """The function that an entry point in ``commonplace.chunkers`` names. It splits a document into
+    passages."""
 
     def __call__(self, document: Extracted, size: int, overlap: int, /) -> Iterable[Segment]:
-        """The passages of ``document`` as stretches of its ``text``, in the order in which they start.
+        """Return the passages of ``document`` as spans of its ``text``, in the order of their starts.
 
-        They may overlap; what none covers is not found. ``size`` and ``overlap`` are the configured
-        characters. A stretch with more tokens than the embedder reads is cut again. ``document.segments``
-        are the sections, pages or definitions of the file.
+        Passages may overlap. Text that no passage covers cannot be found. ``size`` and ``overlap`` are the
+        configured numbers of characters. A passage with more tokens than the embedder reads is split again.
+        ``document.segments`` are the sections, pages or definitions of the file.
         """
 
 
 @cache
 def installed_chunkers() -> dict[str, Extension]:
-    """The chunkers of installed packages, by name."""
+    """Return the chunkers of installed packages, by name."""
     return catalogue("chunkers", ())
 
 
 def find_chunker(name: str) -> Extension:
-    """The package that brings the chunker ``name``. Raises InvalidInput."""
+    """Return the package that brings the chunker ``name``. Raises InvalidInput if there is none."""
     if name not in installed_chunkers():
         raise InvalidInput(f"There is no chunker called {name!r}.", "Install the package that brings it.")
     return installed_chunkers()[name]
 
 
 def cut_by(name: str, document: Extracted, size: int, overlap: int) -> list[Segment]:
-    """The stretches into which a package's chunker cuts a document. Raises
-    InvalidInput when there is no such chunker, ExtractError for what it does wrong."""
+    """Return the segments into which a package's chunker splits a document. Raises InvalidInput if there is
+    no such chunker, and ExtractError if the chunker fails or returns invalid segments."""
     extension = find_chunker(name)
     chunker: Chunker = extension.load(ExtractError)
     with extension.errors(ExtractError, "cutting this file"):

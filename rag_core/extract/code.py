@@ -1,6 +1,6 @@
-"""Python source → one segment a function, class or method, and the statements between them.
+"""Python source → one segment for each function, class or method, and for the statements between them.
 
-Line ranges come from ``ast``; a file that does not parse (half an edit, a template, Python 2) or is too large
+Line ranges come from ``ast``. A file that is too large or does not parse (half edited, a template, Python 2)
 is read by its indentation instead, so that a missing bracket does not change every passage.
 """
 
@@ -16,7 +16,8 @@ from rag_core.types import Segment
 
 _MAX_SOURCE = 2_000_000
 _MAX_TOKENS = 100_000
-"""Words, signs and line ends of source that `ast` parses: its tree takes up to 1 kB for each."""
+"""Maximum number of words, signs and line ends of source that `ast` parses. Its tree takes up to 1 kB for
+each."""
 _TOKEN = re.compile(r"\w+|[^\w ]")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _DEFINITION = re.compile(r"(class|(?:async[ \t]+)?def)[ \t]+(\w+)")
@@ -25,15 +26,15 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A line of code where the text of another definition begins."""
+    """A line of code where another definition begins."""
 
-    line: int  #: From 0.
-    #: Names of the definition and of those around it, outermost first; () outside of definitions.
+    line: int  #: Line number, from 0.
+    #: Names of the definition and of the enclosing ones, outermost first; () outside definitions.
     path: tuple[str, ...]
 
 
 def segments(text: str) -> tuple[Segment, ...]:
-    """The definitions of Python source ``text``, and the stretches between them."""
+    """Return the definitions in the Python source ``text``, and the spans between them."""
     if not text:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
@@ -54,7 +55,8 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def _marks(tree: ast.Module, lines: list[str]) -> list[_Mark]:
-    """Where the owner of the text changes, in order. Nested classes are walked without recursion."""
+    """Return the lines where another definition begins, in order. Nested classes are walked without
+    recursion."""
     marks = [_Mark(0, ())]
     todo: list[tuple[ast.stmt | _Mark, tuple[str, ...]]] = [(node, ()) for node in reversed(tree.body)]
     while todo:
@@ -72,7 +74,7 @@ def _marks(tree: ast.Module, lines: list[str]) -> list[_Mark]:
 
 
 def _marks_by_indentation(lines: list[str]) -> list[_Mark]:
-    """The same as ``_marks`` as far as single lines tell it: functions are not looked into."""
+    """Like ``_marks``, as far as single lines show it. Nested functions are not found."""
     marks = [_Mark(0, ())]
     owners: list[tuple[int, tuple[str, ...], bool]] = []  # indentation, path, whether it is a class
     for number, line in enumerate(lines):
@@ -95,14 +97,15 @@ def _marks_by_indentation(lines: list[str]) -> list[_Mark]:
 
 
 def _above(first: int, lines: list[str], floor: int) -> int:
-    """The first of the comments and decorators directly above a line, down to line ``floor``."""
+    """Return the first of the comments and decorators directly above a line, but not before line
+    ``floor``."""
     while first > floor and lines[first - 1].lstrip().startswith(("#", "@")):
         first -= 1
     return first
 
 
 def _between(text: str, starts: list[int], marks: list[_Mark]) -> tuple[Segment, ...]:
-    """Segments from mark to mark; a stretch of nothing but space stays with the one before."""
+    """Return the segments from mark to mark. A span of white space belongs to the previous segment."""
     found: list[Segment] = []
     for mark, following in pairwise([*marks, _Mark(len(starts), ())]):
         begin, end = (

@@ -30,19 +30,19 @@ _LABELS = {
     "ANNIVERSARY": "Anniversary",
     "CATEGORIES": "Categories",
 }
-"""What is written before the value of a property; of others their name."""
+"""Property → label before its value. Properties that are not listed are labelled with their name."""
 
 _DAY = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _KINDS = frozenset("home work cell fax pager main iphone".split())
 
 
 def contact_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Where each contact is."""
+    """Yield the span of each contact."""
     return content_lines.component_spans(data, "VCARD")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The contacts in ``data``, a part for each."""
+    """Return the contacts in ``data``, with a part for each."""
     text = content_lines.unfolded(content_lines.decoded(data, path))
     builder, titles = Builder(), list[str]()
     card: list[str] = []
@@ -70,7 +70,7 @@ def _add_card(builder: Builder, lines: list[str]) -> str:
 
 
 def _properties(lines: list[str]) -> Iterator[tuple[str, str, str]]:
-    """The name, parameters and value of each property; any other line of words is a note."""
+    """Yield the name, parameters and value of each property. Any other line of words becomes a note."""
     for line in lines:
         head, colon, value = line.partition(":")
         name, _, parameters = head.partition(";")
@@ -82,7 +82,7 @@ def _properties(lines: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def _line(name: str, parameters: str, value: str) -> str:
-    """A property as it is shown: ``Phone (work): +49 30 123``."""
+    """Return a property as it is shown: ``Phone (work): +49 30 123``."""
     if name in ("ADR", "ORG"):
         value = ", ".join(filter(None, map(str.strip, _parts(value))))
     elif name in ("BDAY", "ANNIVERSARY"):
@@ -97,7 +97,7 @@ def _line(name: str, parameters: str, value: str) -> str:
 
 
 def _parts(value: str) -> list[str]:
-    """The parts of a value between its semicolons, without escapes."""
+    """Return the parts of a value between its semicolons, without escapes."""
     parts, piece, escaped = [], list[str](), False
     for sign in value:
         if sign == ";" and not escaped:

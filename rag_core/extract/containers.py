@@ -1,7 +1,7 @@
-"""Files that hold many documents: where each of them is in the file, and its bytes as a file of its own.
+"""Files that hold many documents: finds the span of each document, and returns its bytes as a separate file.
 
-A part is called by what it says of itself, so that it stays the same document however the file grows, and is
-read as a file whose suffix is that of its format: a message of a mailbox as ``.eml``.
+A part is named after its own content, so that it stays the same document when the file grows. It is read as a
+file with the suffix of its format; a message of a mailbox is read as ``.eml``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rag_core.extract.content import named_by_content
 from rag_core.files.slices import Sliced
 
 _HASH_DIGITS = 32
-_HEAD = 65_536  # bytes that tell what a file is
+_HEAD = 65_536  # number of bytes by which a format is recognized
 _NS = 1_000_000_000
 _LATEST_S = 2**33  # the year 2242
 
@@ -41,30 +41,30 @@ _LATEST_S = 2**33  # the year 2242
 class ContainedPart:
     """A part of a file that is a document of its own."""
 
-    name: str  #: What it is called in the file: its id, or the beginning of its hash.
-    number: int  #: Its place in the file, from 1.
+    name: str  #: Its name in the file: its id, or the beginning of its hash.
+    number: int  #: Its position in the file, from 1.
     start: int  #: Offset of its first byte in the file.
     end: int
-    data_hash: str  #: The sha256 of its bytes as a file of its own.
-    time_ns: int | None  #: When it was written, in nanoseconds since 1970; None if it does not say so.
-    before: bytes = b""  #: What stands before its bytes in a file of its own.
+    data_hash: str  #: The sha256 of its bytes as a separate file.
+    time_ns: int | None  #: When it was written, in nanoseconds since 1970; None if unknown.
+    before: bytes = b""  #: Bytes to put before it in a separate file.
 
 
 class _Format(NamedTuple):
-    called: str  # a part, in a sentence
-    suffix: str  # of a part as a file of its own
+    called: str  # the word for a part in a sentence
+    suffix: str  # suffix of a part as a separate file
     parts: Callable[[Sliced], Iterator[ContainedPart]]
-    as_file: Callable[[bytes], bytes]  # the bytes of a part in the file → those of a file of its own
+    as_file: Callable[[bytes], bytes]  # converts the bytes of a part to a separate file
 
 
 def holds_parts(path: PurePosixPath) -> bool:
-    """Whether a file is read as many documents, by its name."""
+    """Whether a file holds many documents, judged by its name."""
     return path.suffix.lower() in _FORMATS
 
 
 def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | None:
-    """The name under which the file ``path`` with this beginning is read as many documents; None if it is
-    one."""
+    """Return the name under which the file ``path`` is read as many documents, judged by its ``beginning``.
+    Returns None if the file is one document."""
     if kindle.are_clippings(beginning):
         return path.with_name(path.name + kindle.CLIPPINGS)
     if order := chats.date_order(beginning):
@@ -78,17 +78,17 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
 
 
 def path_of_part(path: PurePosixPath) -> PurePosixPath:
-    """The name under which each part of the file ``path`` is read."""
+    """Return the name under which each part of the file ``path`` is read."""
     return path.with_suffix(_FORMATS[path.suffix.lower()].suffix)
 
 
 def part_called(path: PurePosixPath) -> str:
-    """What a part of the file ``path`` is called in a sentence: message, event, …"""
+    """Return the word for a part of the file ``path`` in a sentence, such as ``message`` or ``event``."""
     return _FORMATS[path.suffix.lower()].called
 
 
 def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
-    """The parts of a file, the newest first; none if it is not of its format, or holds nothing."""
+    """Return the parts of a file, newest first. Returns [] if the file is not of its format or is empty."""
     if binary.signature(data[:_HEAD]):
         return []
     found = [*_FORMATS[path.suffix.lower()].parts(data)]
@@ -96,15 +96,15 @@ def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
 
 
 def data_of(data: Sliced, path: PurePosixPath, part: ContainedPart) -> bytes | None:
-    """The bytes of a part of the file ``path`` as a file of its own; None if the file was changed since
-    ``parts_of``."""
+    """Return the bytes of a part of the file ``path`` as a separate file, or None if the file was changed
+    since ``parts_of``."""
     found = _FORMATS[path.suffix.lower()].as_file(part.before + data[part.start : part.end])
     return found if hashlib.sha256(found).hexdigest() == part.data_hash else None
 
 
 def _called_apart(found: list[ContainedPart]) -> list[ContainedPart]:
-    """``found`` with a number after each name that an earlier part of the file has. The space before it is in
-    no other name, so nobody can send a message that takes the place of another one."""
+    """Return ``found`` with unique names: a number is added to each name that an earlier part has. No other
+    name contains the space before that number, so nobody can send a message that replaces another one."""
     seen = Counter[str]()
     names: dict[int, str] = {}
     for part in sorted(found, key=lambda part: part.number):
@@ -138,7 +138,7 @@ def _clippings(data: Sliced) -> Iterator[ContainedPart]:
     for number, (start, end) in enumerate(kindle.clipping_spans(data), 1):
         written = data[start:end]
         clipping = kindle.parse_clipping(written.decode("utf-8", "replace"))
-        if clipping is None or not clipping.text:  # a bookmark
+        if clipping is None or not clipping.text:  # a bookmark without text
             continue
         digest = hashlib.sha256(_as_clippings(written)).hexdigest()
         time_ns = _nanoseconds(clipping.time)
@@ -201,8 +201,8 @@ def _named(
     name_of: Callable[[bytes], str],
     time_of: Callable[[bytes], datetime | None] = lambda _: None,
 ) -> Iterator[ContainedPart]:
-    """The parts at ``spans`` in the order of the file, each called as it says, or by the beginning of its
-    hash."""
+    """Yield the parts at ``spans`` in the order of the file. Each gets the name from ``name_of``, or the
+    beginning of its hash."""
     for number, (start, end) in enumerate(spans, 1):
         part = data[start:end]
         digest = hashlib.sha256(part).hexdigest()

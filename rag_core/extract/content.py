@@ -1,5 +1,8 @@
-"""What a file is by what it holds, where its name says nothing or lies: a mail in a Maildir, a DOC that is
-RTF or a page, an XLS that is a table of HTML, a script without a suffix."""
+"""Recognizes the format of a file by its content when its name says nothing or is wrong.
+
+Examples are a mail in a Maildir, a DOC that is RTF or HTML, an XLS that is an HTML table, and a script
+without a suffix.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,21 @@ from rag_core.extract.filetypes import (
 )
 from rag_core.types import Extracted
 
-_LOOKED_AT = 16_384  # bytes
-_MOST_JSON = 2_000_000  # bytes of a file without a suffix that is tried as JSON
+_LOOKED_AT = 16_384  # number of bytes that are examined
+_MOST_JSON = 2_000_000  # maximum bytes of a file without a suffix that is parsed as JSON
 _OFFICE = frozenset(
     ".docx .docm .dotx .pptx .pptm .xlsx .xlsm .xlsb .odt .odp .ods .epub .rtf .msg"
     " .doc .dot .xls .xlt .ppt .pps".split()
 )
-"""Suffixes of formats that programs write under each other's names."""
+"""Suffixes under which programs also save other formats."""
 _TEXTS = frozenset(".txt .text .log .csv .tsv .md .json .xml .html .htm .mht .mhtml".split())
-"""Suffixes under which documents of other programs are often saved. A text is another kind than these say
-only if it is that from its beginning to its end."""
+"""Suffixes under which documents of other programs are often saved. Such a text counts as another kind only
+if all of it is that kind."""
 _OTHER = frozenset({".zip", ".pdf"})
 _PROSE = frozenset({".txt", ".text"})
 _TEXT_OF_OLD = {".doc": ".txt", ".dot": ".txt", ".msg": ".txt", ".xls": ".csv", ".xlt": ".csv"}
-"""What plain text is under the suffix of an old format: its programs open it."""
+"""Suffix of an old format → suffix under which plain text in such a file is read. The programs of these
+formats open plain text."""
 _IN_ZIP = {
     b"word/document.xml": ".docx",
     b"ppt/presentation.xml": ".pptx",
@@ -49,7 +53,7 @@ _IN_ZIP = {
     b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet": ".ods",
     b"mimetypeapplication/vnd.oasis.opendocument.presentation": ".odp",
 }
-"""What stands in an archive of that format, as it is written there: names are not packed."""
+"""Bytes in an archive → its format. Names and uncompressed members can be found without unpacking."""
 _LONGEST_MIMETYPE = 100
 _IN_OLE = {
     "__properties_version1.0": ".msg",
@@ -58,7 +62,7 @@ _IN_OLE = {
     "Workbook": ".xls",
     "Book": ".xls",
 }
-"""Names of streams in the old container of Office."""
+"""Names of streams in Office's old container format → suffix."""
 _BEGINNINGS = {
     b"{\\rtf": ".rtf",
     b"%PDF-": ".pdf",
@@ -93,7 +97,7 @@ _BY_ROOT = {
     b"feed": ".xml",
     b"svg": ".xml",
 }
-"""The outermost element of XML → the suffix of such files."""
+"""Outermost element of XML → suffix of such files."""
 _RECORD = re.compile(rb"BEGIN:V(?:CALENDAR|CARD)[ \t]*\r?\n(?:[A-Z][A-Z0-9-]*[;:]|BEGIN:)")
 _TABLE = re.compile(rb"[^\n\t;,]*[\t;,][^\n]*\n[^\n\t;,]*[\t;,]")
 _SHEBANG = re.compile(rb"#![ \t]*(?:[^\s]*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([A-Za-z]+)")
@@ -116,13 +120,13 @@ _SUFFIX_OF_PROGRAM = {
 
 
 def has_known_name(path: PurePosixPath) -> bool:
-    """Whether a file's name says what it is."""
+    """Whether a file's name determines its format."""
     suffix, name = path.suffix.lower(), path.name.lower()
     return suffix in TYPE_BY_SUFFIX or name in TYPE_BY_NAME or package_of(path) is not None
 
 
 def named_by_content(data: bytes, path: PurePosixPath) -> PurePosixPath:
-    """``path``, or with the suffix of what the file holds after it."""
+    """Return ``path``, with the suffix for the file's content added if the content differs from the name."""
     suffix, is_known = path.suffix.lower(), has_known_name(path)
     if is_known and suffix not in _OFFICE | _TEXTS | _OTHER:
         return path
@@ -132,7 +136,8 @@ def named_by_content(data: bytes, path: PurePosixPath) -> PurePosixPath:
 
 @contextmanager
 def under_its_name(path: PurePosixPath, named: PurePosixPath, data: bytes) -> Iterator[None]:
-    """Context manager: errors about ``named``, under which a file is read, are about ``path``."""
+    """Context manager: make errors about ``named``, the name under which a file is read, refer to
+    ``path``."""
     try:
         yield
     except ExtractError as error:
@@ -144,14 +149,14 @@ def under_its_name(path: PurePosixPath, named: PurePosixPath, data: bytes) -> It
 
 
 def with_its_name(found: Extracted, path: PurePosixPath, named: PurePosixPath) -> Extracted:
-    """``found`` with the title that the file's own name gives, where it has no other."""
+    """Return ``found`` with the title from the file's own name, if it has no other title."""
     if named == path or found.title_from != "file name":
         return found
     return replace(found, title=title_of_name(path))
 
 
 def _suffix_of(data: bytes, suffix: str, *, is_known: bool) -> str:
-    """The suffix for what ``data`` is; '' if nothing tells that it is other than its name says."""
+    """Return the suffix for the content of ``data``, or '' if nothing contradicts the name."""
     if data.startswith(b"PK\x03\x04"):
         return _of_archive(data) if suffix == ".zip" else _of_zip(data, suffix)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
@@ -168,7 +173,8 @@ def _suffix_of(data: bytes, suffix: str, *, is_known: bool) -> str:
 
 
 def _of_named_text(data: bytes, beginning: bytes, suffix: str) -> str:
-    """What a text is whose suffix says that it is one, '' where nothing tells that it is another kind."""
+    """Return the suffix for a text whose own suffix is that of a text format, or '' if nothing contradicts
+    that suffix."""
     named = READER_MODULES.get(suffix, suffix)
     told = ""
     if _PAGE.match(beginning):
@@ -185,7 +191,7 @@ def _of_named_text(data: bytes, beginning: bytes, suffix: str) -> str:
 
 
 def _ends_with(data: bytes, name: bytes) -> bool:
-    """Whether XML ends with the end of this element."""
+    """Whether XML ends with the end tag of this element."""
     end = data[-_LONGEST_END:].rstrip()
     return end.endswith((b"</" + name + b">", b"-->", b"/>"))
 
@@ -200,7 +206,8 @@ def _of_zip(data: bytes, suffix: str) -> str:
 
 
 def _of_archive(data: bytes) -> str:
-    """The suffix for an archive by the names of its members: a document in it does not make it one."""
+    """Return the suffix for an archive by the names of its members. A document inside an archive does not
+    make it a document."""
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             names = frozenset(archive.namelist())
@@ -215,7 +222,7 @@ def _of_archive(data: bytes) -> str:
 
 
 def _by_packed_mimetype(data: bytes) -> str:
-    """The suffix for an archive whose first member, which says what it is, is packed."""
+    """Return the suffix for an archive whose member with the media type is compressed."""
     try:
         with ZipFile(io.BytesIO(data)) as archive, archive.open("mimetype") as member:
             return _IN_ZIP.get(b"mimetype" + member.read(_LONGEST_MIMETYPE).strip(), "")
@@ -224,7 +231,8 @@ def _by_packed_mimetype(data: bytes) -> str:
 
 
 def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> str:
-    """What text is that has no suffix, an unknown one, or that of an Office program."""
+    """Return the suffix for a text without a suffix, with an unknown one or with that of an Office
+    program."""
     if _PAGE.match(beginning):
         return ".html"
     if root := _ROOT.match(beginning):
@@ -249,7 +257,7 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
 
 
 def _is_mail(beginning: bytes, wanted: frozenset[bytes]) -> bool:
-    """Whether a text begins with the headers of a mail: From, two others, and one of ``wanted``."""
+    """Whether a text begins with the headers of a mail: From, at least two others, and one of ``wanted``."""
     names: set[bytes] = set()
     place = 0
     while match := _HEADER.match(beginning, place):

@@ -1,5 +1,5 @@
-"""The lines of calendars and contacts (RFC 5545, RFC 6350, vCard 2.1): unfolded, without quoted-printable,
-values as they are shown."""
+"""The lines of calendars and contacts (RFC 5545, RFC 6350, vCard 2.1), unfolded and without quoted-printable,
+with values as they are shown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ESCAPED = re.compile(r"\\(.)", re.S)
 _PRINTABLE = "QUOTED-PRINTABLE"
 _FOLD_IN_BYTES = re.compile(rb"\r?\n[ \t]")
 _UID = re.compile(rb"^(?:UID|RECURRENCE-ID)(?:;[^:\r\n]{0,200})?:([!-~]{1,200})[ \t]*\r?$", re.M | re.I)
-_LONGEST_TAG = 100  # bytes
+_LONGEST_TAG = 100  # maximum number of bytes
 
 
 def decoded(data: bytes, path: PurePosixPath) -> str:
-    """The text of a calendar or of contacts. Raises ExtractError for bytes that are no text."""
+    """Return the text of a calendar or of contacts. Raises ExtractError if the bytes are not text."""
     try:
         if not binary.signature(data):
             return encoding.decode(data).text
@@ -33,8 +33,8 @@ def decoded(data: bytes, path: PurePosixPath) -> str:
 
 
 def component_spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:
-    """Where each component is that is called as one of ``names`` (``VEVENT|VTODO``); one inside another is a
-    part of it."""
+    """Yield the span of each component with one of ``names`` (``VEVENT|VTODO``). A component inside another
+    one belongs to that one."""
     tags = re.compile(rb"^(?:BEGIN|END):(?:%s)[ \t]{0,50}\r?$" % names.encode("ascii"), re.M | re.I)
     begun, depth = 0, 0
     for place, tag in find_all(data, tags, _LONGEST_TAG):
@@ -50,13 +50,14 @@ def component_spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:
 
 
 def uid(component: bytes) -> str:
-    """What a component calls itself, with the day that it repeats on; '' if it does not say so."""
+    """Return the id of a component, with the day for one occurrence of a repeated event. Returns '' if it has
+    no id."""
     values = [value.decode("ascii") for value in _UID.findall(_FOLD_IN_BYTES.sub(b"", component))]
     return "/".join(values[:2])
 
 
 def unfolded(text: str) -> str:
-    """``text`` with each property in one line, and none in quoted-printable."""
+    """Return ``text`` with each property in one line and without quoted-printable."""
     lines = iter(_FOLD.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n"))
     found: list[str] = []
     for line in lines:
@@ -72,7 +73,7 @@ def unfolded(text: str) -> str:
 
 
 def _decoded(parameters: str, quoted: str) -> str:
-    """A property whose value was in quoted-printable."""
+    """Return a property whose value was in quoted-printable."""
     declared = _CHARSET.search(parameters)
     data = quopri.decodestring(quoted.encode("utf-8", "replace"))
     value = data.decode("utf-8", "replace")
@@ -84,5 +85,5 @@ def _decoded(parameters: str, quoted: str) -> str:
 
 
 def shown(value: str) -> str:
-    """A value without its escapes."""
+    """Return a value without its escapes."""
     return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)

@@ -1,5 +1,5 @@
-"""A number that counts days and its format code, as spreadsheets keep them → the date, time or duration that
-a person sees in the cell."""
+"""Turns a number of days and its format code, as spreadsheets store them, into the date, time or duration
+that the cell shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOKEN = re.compile(
 )
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 _DAY_S = 86_400
-_LEAP_DAY = 60  # of 1900, which spreadsheets count though it never was
+_LEAP_DAY = 60  # 29 February 1900, which spreadsheets count although it did not exist
 
 _ENGLISH = (
     "January February March April May June July August September October November December",
@@ -48,15 +48,16 @@ _NAMES = {
         "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
     ),
 }
-"""The names of months and days by language, where a code asks for them."""
+"""Language → names of months and days, for codes that set a language."""
 _LANGUAGES = {0x07: "de", 0x0A: "es", 0x0C: "fr", 0x10: "it", 0x13: "nl", 0x16: "pt"}
-"""The language in the lowest bits of a Windows locale number → its name."""
+"""Lowest bits of a Windows locale number → language."""
 _JAPANESE_DAYS = "月火水木金土日"
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    #: ``text``, ``elapsed``, ``half``, ``parts``, one of the letters ``y m d h s e b a``, ``i`` for minutes.
+    #: ``text``, ``elapsed``, ``half``, ``parts``, one of the letters ``y m d h s e b a``, or ``i`` for
+    #: minutes.
     kind: str
     text: str
 
@@ -67,8 +68,8 @@ def shows_date(code: str) -> bool:
 
 
 def displayed_date(value: float, code: str, *, since_1904: bool = False) -> str:
-    """Return the day and time ``value`` in a section of a format code. Raises ValueError and OverflowError
-    for one that no cell can show."""
+    """Return the day and time ``value`` as a section of a format code shows it. Raises ValueError or
+    OverflowError if no cell can show it."""
     pieces, locale = _pieces(code)
     decimals = max((len(each.text) - 1 for each in pieces if each.kind == "parts"), default=0)
     has_seconds = any(each.kind in ("s", "parts") or each.text[0] in "sS" for each in pieces if each.text)
@@ -83,7 +84,7 @@ def displayed_date(value: float, code: str, *, since_1904: bool = False) -> str:
 
 
 def _pieces(code: str) -> tuple[list[_Piece], str]:
-    """Return the pieces of a section and its language, '' without one."""
+    """Return the pieces of a section and its language, or '' if it has none."""
     pieces: list[_Piece] = []
     locale = ""
     for match in _TOKEN.finditer(code):
@@ -102,7 +103,7 @@ def _pieces(code: str) -> tuple[list[_Piece], str]:
 
 
 def _with_minutes(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """Tell minutes from months: minutes stand after hours or before seconds."""
+    """Distinguish minutes from months: minutes stand after hours or before seconds."""
     told: list[_Piece] = []
     parts = [each.text[0] if each.kind == "elapsed" else each.kind for each in pieces]
     for index, piece in enumerate(pieces):
@@ -114,14 +115,14 @@ def _with_minutes(pieces: Sequence[_Piece]) -> list[_Piece]:
 
 
 def _language(locale: str) -> str:
-    """Return the language of ``407`` or ``de-DE``, '' for another one."""
+    """Return the language of a locale such as ``407`` or ``de-DE``, or '' for an unknown one."""
     if re.fullmatch(r"[0-9A-Fa-f]{1,8}", locale):
         return _LANGUAGES.get(int(locale, 16) & 0x3FF, "")
     return locale[:2].lower()
 
 
 def _moment(seconds: float, *, since_1904: bool) -> datetime:
-    """Return the day and time of a number of seconds since the beginning of the calendar."""
+    """Return the day and time that is ``seconds`` after the start of the calendar."""
     if since_1904:
         return _EPOCH_1904 + timedelta(seconds=seconds)
     early = timedelta(days=1) if seconds < _LEAP_DAY * _DAY_S else timedelta()
@@ -129,7 +130,7 @@ def _moment(seconds: float, *, since_1904: bool) -> datetime:
 
 
 def _shown(piece: _Piece, moment: datetime, seconds: float, names: Sequence[str], *, is_half: bool) -> str:
-    """Return one piece of a date."""
+    """Return one piece of a date as text."""
     size = len(piece.text)
     match piece.kind:
         case "text":
@@ -150,7 +151,7 @@ def _shown(piece: _Piece, moment: datetime, seconds: float, names: Sequence[str]
 
 
 def _day(kind: str, size: int, moment: datetime, names: Sequence[str]) -> str:
-    """Return the year, month or day of a date."""
+    """Return the year, month or day of a date as text."""
     match kind:
         case "m":
             return _named(moment.month, names[0].split()[moment.month - 1], size)
@@ -164,7 +165,7 @@ def _day(kind: str, size: int, moment: datetime, names: Sequence[str]) -> str:
 
 
 def _named(number: int, name: str, size: int) -> str:
-    """Return a month or a day in the length of its code: 3, 03, Mar, March, M."""
+    """Return a month or day in the length of its code: 3, 03, Mar, March, M."""
     if size < 3:
         return str(number).zfill(size)
     return name[:3] if size == 3 else name[:1] if size == 5 else name

@@ -1,4 +1,4 @@
-"""Reading the bytes of a file as a document."""
+"""Reads the bytes of a file as a document."""
 
 from __future__ import annotations
 
@@ -17,11 +17,17 @@ def extract(
 ) -> Extracted:
     """Read a file's bytes as a document, with its title, sections, tags, links and front matter.
 
-    ``path`` is only a name: its suffix chooses the format unless the content tells another, its stem is the
-    title of last resort. Raises
-    NotText for a file that holds nothing to read, ExtractError for one that cannot be read. ``worker`` is
-    where HTML and formats other than text are read; without it they get one for this file alone. ``remote``
-    reads the pictures in it, if it is given.
+    Args:
+        data: The bytes of the file.
+        path: Only its name matters. The suffix chooses the format, unless the content shows another one. The
+            stem is the title if there is no better one.
+        worker: The process that reads HTML and formats other than text. None starts one for this file only.
+        remote: A server that reads the pictures in the file.
+
+    Raises:
+        NotText: The file contains nothing to read.
+        ExtractError: The file cannot be read.
+
     """
     named = named_by_content(data, path)
     with under_its_name(path, named, data):

@@ -1,7 +1,7 @@
-"""Processes that draw small pictures of places in files: a few at a time, each for a few seconds at most.
+"""Processes that draw small pictures of places in files, a few at a time and each for a few seconds at most.
 
-Threat. A guest asks for pages of a file that takes minutes to draw, for many at once, and hangs up. So a
-drawing has a process that can be killed, and ends with the request for it.
+Threat. A guest could request many pages of a file that takes minutes to draw, and then disconnect. So each
+drawing runs in a process that can be killed, and ends with its request.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from rag_core.errors import Stopped
 from rag_core.extract.worker import Worker
 
 LIMIT_S = 5.0
-"""Seconds that one drawing may take."""
+"""Maximum seconds for one drawing."""
 
-_IDLE_S = 60.0  # the processes end when nobody has looked at a picture for so long
+_IDLE_S = 60.0  # seconds without a request after which the processes end
 _LOOK_S = 0.05
 
 IsCancelled = Callable[[], bool]
 
 
 class DrawingProcesses:
-    """At most ``at_once`` processes, each started when it is needed first. To be closed, and may be used
-    again then."""
+    """At most ``at_once`` processes, each started when it is first needed. Call `close` at the end; the
+    object can be used again afterwards."""
 
     def __init__(self, at_once: int) -> None:
         self._free: SimpleQueue[Worker] = SimpleQueue()
@@ -36,8 +36,8 @@ class DrawingProcesses:
 
     @contextmanager
     def one(self, is_over: IsCancelled) -> Iterator[Worker]:
-        """A process for this thread alone, as soon as one is free; it is killed once ``is_over()``. Raises
-        Stopped if that comes first."""
+        """Context manager: lend a process to this thread as soon as one is free. The process is killed when
+        ``is_over()`` returns True. Raises Stopped if that happens before one is free."""
         worker = self._next(is_over)
         is_done = threading.Event()
         watcher = threading.Thread(target=_kill_when_over, args=(worker, is_over, is_done), daemon=True)
@@ -48,12 +48,12 @@ class DrawingProcesses:
             is_done.set()
             watcher.join()
             if is_over():
-                worker.close()  # it may be dying, and the next drawing needs a sound one
+                worker.close()  # it may be ending, and the next drawing needs a running process
             self._free.put(worker)
             self._close_when_idle()
 
     def close(self) -> None:
-        """End the processes that draw nothing."""
+        """End the processes that are not drawing."""
         with self._lock:
             if self._timer:
                 self._timer.cancel()
@@ -83,7 +83,8 @@ class DrawingProcesses:
 
 
 def _kill_when_over(worker: Worker, is_over: IsCancelled, is_done: threading.Event) -> None:
-    """Kill the process of a worker again and again once ``is_over()``: it may just be starting."""
+    """Kill the process of a worker when ``is_over()`` returns True. Repeated until done, because the process
+    may just be starting."""
     while not is_done.wait(_LOOK_S):
         if is_over():
             worker.kill()

@@ -1,4 +1,4 @@
-"""Bytes → text: what the file declares, UTF-8, then a stated guess (chardet)."""
+"""Decodes bytes as text: by the declared encoding, as UTF-8, or by a guess (chardet) that is reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its BOM begins with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because this mark begins with that of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -23,21 +23,22 @@ _DECLARED = re.compile(
     re.I,
 )
 _DECLARING_LINES = {"html": 40, "xml": 1, "latex": 80}
-"""File type → how many of its first lines may name an encoding (HTML meta, XML declaration, inputenc)."""
+"""File type → number of lines at its beginning that may declare an encoding (HTML meta, XML declaration,
+inputenc)."""
 
 _OTHER_LINES = 2
-"""The same for all other types (PEP 263, Emacs)."""
+"""The same number for all other types (PEP 263, Emacs)."""
 
 _DECLARING_BEGINNINGS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html"}
-"""The beginning of a file, in small letters → the file type that it has, whatever its name says."""
+"""Beginning of a file, in lower case → file type, whatever the file's name says."""
 
 _NOT_DECLARABLE = frozenset(
     {"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7", "utf-16", "utf-32"}
 )
-"""Codecs that no file is in, that make lone surrogates, or that can take forever."""
+"""Codecs that no file uses, that create lone surrogates, or that can run forever."""
 
 _NAMES = {"x-sjis": "cp932", "iso-8859-8-i": "iso8859-8", "ansinew": "cp1252", "applemac": "mac-roman"}
-"""What files call an encoding → its codec in Python, where Python has another name for it."""
+"""Name of an encoding in files → name of Python's codec, if the two differ."""
 
 _SUPERSETS = {
     "iso8859-1": "cp1252",
@@ -48,7 +49,7 @@ _SUPERSETS = {
     "gbk": "gb18030",
     "big5": "big5hkscs",
 }
-"""Codec → the larger one that browsers read it with."""
+"""Codec → the larger codec that browsers use for it."""
 
 _GUESSED = (
     "cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp874 koi8-r koi8-u"
@@ -56,29 +57,29 @@ _GUESSED = (
     " cp437 cp850 cp852 cp866 mac-roman mac-cyrillic"
     " cp932 euc_jis_2004 cp949 euc_kr big5hkscs gb18030"
 ).split()
-"""What old files of people are in; of the rest of the library's encodings there are hardly any."""
+"""Encodings that old files of people use. The other encodings that chardet knows are hardly ever used."""
 
 _JAPANESE_ESCAPES = b"\x1b$B", b"\x1b$@"
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _ASCII = bytes(range(128))
 _SAMPLE = 65_536
-_FEW_ZEROS = 3  # are few in any text
-_TEXT_A_ZERO = 20  # bytes of a text for each further one
-_LEAST_STRETCH = 2  # bytes between zeros that may be a word
+_FEW_ZEROS = 3  # number of zero bytes that counts as few in any text
+_TEXT_A_ZERO = 20  # bytes of text for each further zero byte
+_LEAST_STRETCH = 2  # minimum bytes of a word between zero bytes
 _ZEROS = re.compile(b"\0+")
-_LEAST_UTF16 = 8  # characters
+_LEAST_UTF16 = 8  # minimum number of characters
 _NOT_IN_TEXT = frozenset({"Cc", "Cn", "Co", "Cs"})
-_LOOKED_AT = 1000  # bytes, to choose between guesses
+_LOOKED_AT = 1000  # number of bytes examined to choose between guesses
 _MOST_GUESSES = 8
-_LEAST_CHANCE = 0.01  # below it the guess knows nothing; text has 0.04 and more
+_LEAST_CHANCE = 0.01  # a lower confidence means nothing; text has 0.04 and more
 _ALPHABETS = frozenset("LATIN GREEK CYRILLIC HEBREW ARABIC THAI".split())
 _SAME_IN_WINDOWS = re.compile(
     r"(?:[^\x80-\U0010ffff]|(?<=[A-Za-z])[äöüßéóÄÖÜÉ]|[äöüéóÄÖÜÉ](?=[a-z])"
     r"|(?<![A-Za-z])[„“‘§€–—]|[“”’…](?![A-Za-z])|(?<=[A-Za-z])’)*+"
 )
-"""Text in letters and signs that all Windows encodings of Latin letters have at the same place."""
+"""Text in letters and signs that have the same bytes in all Windows encodings of Latin letters."""
 _CUT_CHARACTER = re.compile(rb"[\xc3-\xf4][\x80-\xbf]{0,2}\Z")
-"""What is left of a character of UTF-8 where a text was cut."""
+"""The beginning of a UTF-8 character at the end of a cut text."""
 _REPLACED = re.compile("[\0\x80-\x9f\ufffd]")
 
 
@@ -89,8 +90,8 @@ _expected: ContextVar[str] = ContextVar("expected encoding", default="")
 
 @contextmanager
 def expecting(codec: str) -> Iterator[None]:
-    """Context manager: text of unknown encoding that this thread reads meanwhile is taken for ``codec``, if
-    its bytes allow that; '' changes nothing."""
+    """Context manager: decode text of unknown encoding as ``codec`` in this thread, if its bytes allow that.
+    '' changes nothing."""
     token = _expected.set(codec)
     try:
         yield
@@ -99,17 +100,18 @@ def expecting(codec: str) -> Iterator[None]:
 
 
 def expected() -> str:
-    """The codec that `expecting` names in this thread; '' if none."""
+    """Return the codec that `expecting` set in this thread, or '' if it set none."""
     return _expected.get()
 
 
 class BinaryError(ValueError):
-    """The bytes are not text."""
+    """Raised if bytes are not text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text without its byte order mark, and how it was read. ``warning`` is a sentence or empty."""
+    """Decoded text without its byte order mark. ``warning`` is a sentence, or '' if there is nothing to
+    report."""
 
     text: str
     encoding: str
@@ -117,14 +119,22 @@ class Decoded:
 
 
 def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
-    """Read ``data`` as text. These are tried in order: its byte order mark, UTF-16 without a mark, UTF-8, the
-    declared encoding (``charset``, which a mail declares for a part, or else one in the data), UTF-8 with a
-    few damaged bytes, a guess.
+    """Decode ``data`` as text. These are tried in order: a byte order mark, UTF-16 without a mark, UTF-8, the
+    declared encoding, UTF-8 with a few damaged bytes, a guess. A few zero bytes are replaced.
 
-    A declaration comes after UTF-8: text is hardly ever valid UTF-8 by chance, and declarations often stay
-    behind when a file is converted. It comes before UTF-8 if it names an encoding that uses ASCII bytes only.
-    A few zero bytes are replaced. Raises BinaryError when there are more or many control characters, and
-    UnicodeDecodeError when a byte order mark promises an encoding the rest breaks."""
+    UTF-8 comes before a declaration: text is hardly ever valid UTF-8 by chance, and a declaration often
+    becomes wrong when a file is converted. A declared encoding that uses only ASCII bytes comes first.
+
+    Args:
+        data: The bytes.
+        file_type: Decides where a declaration may be.
+        charset: The encoding that a mail declares for a part; it replaces one in the data.
+
+    Raises:
+        BinaryError: The data has many zero bytes or control characters.
+        UnicodeDecodeError: The data does not match its byte order mark.
+
+    """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
@@ -143,8 +153,8 @@ def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
 
 
 def _spaced_out(data: bytes) -> Decoded | None:
-    """Text with a zero byte beside every letter that is no UTF-16 any more, because its line ends were
-    written as single bytes; None for anything else."""
+    """Return text that has a zero byte next to every letter, but is no longer UTF-16 because its line ends
+    were written as single bytes. Returns None for anything else."""
     text = data.replace(b"\0", b"")
     line_ends = text.count(b"\n") + text.count(b"\r")
     are_beside = line_ends > 1 and abs(len(text) - line_ends - data.count(0)) <= 1 and b"\0\0" not in data
@@ -156,10 +166,10 @@ def _spaced_out(data: bytes) -> Decoded | None:
 
 
 def _are_padding(data: bytes) -> bool:
-    """Whether all between the zero bytes is text, in stretches that may be words: the fields of records, a
-    list of names, a log whose end was never written.
+    """Whether everything between the zero bytes is text, in pieces long enough to be words. This is true of
+    fields in records, a list of names, or a log whose end was never written.
 
-    In UTF-16 they are single letters, in a program there are control characters, too.
+    In UTF-16 the pieces are single letters. In a program they contain control characters, too.
     """
     if data.startswith(b"\0"):
         return False
@@ -181,8 +191,8 @@ def _of_bytes(data: bytes, file_type: str, charset: str) -> Decoded:
 
 
 def _as_expected(data: bytes) -> Decoded | None:
-    """``data`` in the encoding that the owner set for its folder; None if there is none, or the bytes cannot
-    be in it."""
+    """Return ``data`` in the encoding that the owner set for its folder. Returns None if none is set or the
+    bytes cannot be in it."""
     with suppress(UnicodeDecodeError):
         return _by_codec(data, expected()) if expected() else None
     return None
@@ -202,8 +212,8 @@ def _after_mark(data: bytes, encoding: str) -> Decoded:
 
 
 def _utf16(data: bytes) -> Decoded | None:
-    """UTF-16 without a mark: its spaces, digits and Latin letters have a zero byte, and in one of the two
-    orders it reads like a text."""
+    """Return text in UTF-16 without a mark. Its spaces, digits and Latin letters have a zero byte, and only
+    one of the two byte orders gives plausible text."""
     even, odd = data[:_SAMPLE:2].count(0), data[1:_SAMPLE:2].count(0)
     for encoding in ("utf-16-le", "utf-16-be") if odd > even else ("utf-16-be", "utf-16-le"):
         with suppress(UnicodeDecodeError):
@@ -217,15 +227,15 @@ def _utf16(data: bytes) -> Decoded | None:
 
 
 def _is_plausible(text: str) -> bool:
-    """Whether ``text`` holds hardly any character that no text has, and of the Chinese ones mostly those of
-    everyday life."""
+    """Whether ``text`` contains hardly any characters that texts do not have, and its Chinese characters are
+    mostly common ones."""
     odd = sum(unicodedata.category(char) in _NOT_IN_TEXT and char not in "\t\n\v\f\r" for char in text)
     hanzi = [char for char in text if "一" <= char <= "鿿"]
     return odd * 50 <= len(text) and sum(map(_is_everyday, hanzi)) >= 0.85 * len(hanzi)
 
 
 def _is_one_alphabet(text: str) -> bool:
-    """Whether a short text holds nothing but signs and several characters of one alphabet."""
+    """Whether a short text consists of signs and several characters of one alphabet."""
     scripts = {_script(char) for char in text if char.isalpha()}
     return (
         len(text) > 1
@@ -253,7 +263,7 @@ def _many_controls(data: bytes) -> bool:
 
 def codec_of(name: str) -> str:
     """Return Python's name of the codec that files call ``name``. Raises LookupError if there is none, or if
-    no file is in it."""
+    no file uses it."""
     codec = codecs.lookup(_NAMES.get(name.lower(), name)).name
     if codec in _NOT_DECLARABLE:
         raise LookupError(name)
@@ -273,7 +283,7 @@ def _declared(data: bytes, file_type: str, charset: str) -> Decoded | None:
 
 
 def _by_codec(data: bytes, codec: str) -> Decoded:
-    """``data`` as browsers read ``codec``. Raises ValueError."""
+    """Return ``data`` decoded as browsers decode ``codec``. Raises ValueError."""
     if larger := _SUPERSETS.get(codec):
         with suppress(UnicodeDecodeError):
             return Decoded(data.decode(larger), larger)
@@ -281,7 +291,7 @@ def _by_codec(data: bytes, codec: str) -> Decoded:
 
 
 def _japanese(data: bytes) -> Decoded | None:
-    """ISO-2022-JP, which says in ASCII bytes where Japanese begins."""
+    """Return text in ISO-2022-JP, which marks the beginning of Japanese text in ASCII bytes."""
     if any(escape in data for escape in _JAPANESE_ESCAPES):
         with suppress(UnicodeDecodeError):
             return _said(data.decode("iso2022_jp_2"), "iso2022_jp_2")
@@ -289,10 +299,10 @@ def _japanese(data: bytes) -> Decoded | None:
 
 
 def _damaged_utf8(data: bytes) -> Decoded | None:
-    """UTF-8 with stray bytes: a log, a file cut in the middle of a character.
+    """Return text in UTF-8 with stray bytes, such as a log or a file that was cut within a character.
 
-    Of 6,441 texts of 10 to 2,000 characters in 22 languages and 37 encodings other than UTF-8 none has twice
-    as many valid characters beyond ASCII as bytes that are no UTF-8.
+    In 6,441 texts of 10 to 2,000 characters, in 22 languages and 37 other encodings, none has twice as many
+    valid characters beyond ASCII as invalid bytes.
     """
     text = data.decode("utf-8", "replace")
     inside = _CUT_CHARACTER.sub(b"", data).decode("utf-8", "replace")
@@ -303,7 +313,7 @@ def _damaged_utf8(data: bytes) -> Decoded | None:
 
 
 def _guessed(data: bytes) -> Decoded:
-    """``data`` in the encoding that its lines with other bytes than ASCII look like."""
+    """Return ``data`` in the encoding that its lines with bytes beyond ASCII suggest."""
     import chardet  # only now: few files need it
 
     telling = (line for line in data.split(b"\n") if not line.isascii())
@@ -324,8 +334,8 @@ def _guessed(data: bytes) -> Decoded:
 
 
 def _sense(text: str) -> float:
-    """How much sense the characters beyond ASCII make in their words, from 0 to 1: letters of one alphabet,
-    no capital after a small letter, no sign between letters."""
+    """Return how plausible the characters beyond ASCII are within their words, from 0 to 1. Words should have
+    letters of one alphabet, no capital after a small letter, and no sign between letters."""
     wide = odd = 0
     for before, char, after in zip(" " + text, text, text[1:] + " ", strict=False):
         if char <= "\x7f":
@@ -342,7 +352,7 @@ def _sense(text: str) -> float:
 
 
 def _script(letter: str) -> str:
-    """The alphabet of a letter; one name for the alphabets that East Asian texts mix."""
+    """Return the alphabet of a letter. The alphabets that East Asian texts mix have one common name."""
     script = unicodedata.name(letter, "").partition(" ")[0]
     return script if script in _ALPHABETS else "other"
 

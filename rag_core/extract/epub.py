@@ -17,8 +17,8 @@ from rag_core.types import Extracted
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The book in ``data``; a chapter that cannot be read is named in a warning. Raises ExtractError where
-    none can."""
+    """Return the book in ``data``. A chapter that cannot be read is named in a warning. Raises ExtractError
+    if no chapter can be read."""
     builder = Builder()
     warnings: list[str] = []
     readings: dict[str, None] = {}
@@ -52,20 +52,20 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _authors(book: _Element) -> str:
-    """Return who wrote a book; '' if it does not say so."""
+    """Return the authors of a book, or '' if none are named."""
     creators = (one_line(creator.text or "") for creator in book.iter("{*}creator"))
     return ", ".join(dict.fromkeys(filter(None, creators)))
 
 
 def _chapters(book: _Element) -> list[str]:
-    """Return the files of the chapters in their order, as the list of chapters names them."""
+    """Return the files of the chapters in the order of the book's list of chapters."""
     files = {item.get("id"): item.get("href", "") for item in book.iter("{*}item")}
     references = [chapter.get("idref") for chapter in book.iter("{*}itemref")]
     return [unquote(files.get(reference, "").partition("#")[0]) for reference in references]
 
 
 def _place(archive: ZipFile) -> str:
-    """The name of the file that lists the chapters. Raises KeyError."""
+    """Return the name of the file that lists the chapters. Raises KeyError."""
     try:
         container = xml(member(archive, "META-INF/container.xml"))
         place: str = next(container.iter("{*}rootfile")).attrib["full-path"]

@@ -1,5 +1,5 @@
-"""Equations of Office (OMML) and of OpenDocument and web pages (MathML) → a line as a person would type it:
-``Fgrav=G m/r2``. Indices and powers are joined to what they belong to, as in H2O."""
+"""Equations of Office (OMML), OpenDocument and web pages (MathML) → one line as a person would type it:
+``Fgrav=G m/r2``. Indices and powers follow their base directly, as in H2O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lxml.etree import _Element
 from rag_core.extract.office import local_name
 
 _MATHEMATICAL = range(0x1D400, 0x1D800)
-"""Letters in the styles of mathematics, such as 𝑥."""
+"""Letters in mathematical styles, such as 𝑥."""
 _MOST_DEPTH = 60
 _UNSEEN = frozenset({"annotation", "annotation-xml"})
 
@@ -33,14 +33,14 @@ def _linear(element: _Element, depth: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the letters of a text without the styles of mathematics."""
+    """Return a text with plain letters in place of mathematical ones."""
     return "".join(
         unicodedata.normalize("NFKC", letter) if ord(letter) in _MATHEMATICAL else letter for letter in text
     )
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Join texts that are next to each other, with a space between a word and a fraction or root."""
+    """Join adjacent texts, with a space between a word and a fraction or root."""
     line = ""
     for text in texts:
         is_apart = ("/" in text or "√" in text) and line[-1:].isalnum() and len(text) > 1
@@ -50,7 +50,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 Parts = Sequence[tuple[str, str]]
-"""The names of the children of an element, each with its text."""
+"""(element name, text) of each child of an element."""
 
 
 def _of(parts: Parts, name: str) -> str:
@@ -62,7 +62,7 @@ def _nth(parts: Parts, index: int) -> str:
 
 
 def _value(element: _Element, name: str, default: str) -> str:
-    """Return a property of an element in OMML."""
+    """Return a property of an OMML element."""
     for each in element.iterchildren():
         if local_name(each).endswith("Pr"):
             for found in each.iter(f"{{*}}{name}"):
@@ -71,7 +71,7 @@ def _value(element: _Element, name: str, default: str) -> str:
 
 
 def _in_brackets(text: str) -> str:
-    """Return an operand, in brackets if it is more than a word."""
+    """Return an operand, in brackets if it is more than one word."""
     inner = text.strip()
     is_word = inner.replace("_", "").replace(".", "").isalnum() or (inner[:1] == "(" and inner[-1:] == ")")
     return inner if is_word or not inner else f"({inner})"
@@ -145,4 +145,4 @@ _WRITERS: dict[str, Callable[[_Element, Parts], str]] = {
     **dict.fromkeys(("mr", "mtr"), _cells),
     "acc": _accent,
 }
-"""How an element is written; the parts of all others stand beside one another."""
+"""Element name → function that writes it. The parts of all other elements are joined."""

@@ -1,4 +1,4 @@
-"""Escapes of text formats → the characters that they stand for. Lines stay where they are."""
+"""Replaces escapes of text formats by the characters that they mean. Line numbers stay the same."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _STRING_OF_TOML = re.compile(
 _STRING_OF_YAML = re.compile(
     rf'(?:(?<=[:,?-][ \t])|(?<=[\[{{\n]))"(?:[^"\\]|\\(?s:.))*+(?P<last>")?|{_STRING.pattern}'
 )
-"""A string in double quotes; its last quote is in the group ``end``, or ``last`` if it may go over several
-lines. It has neither if it is no string with escapes."""
+"""A string in double quotes. Its closing quote is in the group ``end``, or in ``last`` if the string may span
+several lines. Neither group is set if the match is no string with escapes."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}|[0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[^\r\n])")
 _GOES_ON = re.compile(r"(?P<gap>[ \t]?)\\[ \t]*(?P<breaks>(?:\r?\n[ \t]*)+)(?P<next>[^\s\\]*)")
-"""The end of a line after which a string goes on, and the word with which it does."""
+"""The end of a line after which a string continues, with the word that continues it."""
 _STRINGS = {"yaml": _STRING_OF_YAML, "toml": _STRING_OF_TOML}
-"""Type in which escapes mean something in double quotes → the strings in these."""
+"""File type whose escapes are valid in double quotes → pattern of its strings."""
 _NEXT_PIECE = re.compile(r'"[ \t]{0,9}\r?\n[ \t]{0,9}"')
-"""What stands between the pieces of a text that a translation (gettext) writes in several lines."""
+"""The break between two pieces of a text that a translation file (gettext) writes on several lines."""
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*+)\\(\r?\n)")
-"""The end of a line of properties that goes on in the next."""
+"""The end of a line of a properties file that continues on the next line."""
 _ENTITY = re.compile(r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ACCENTS = {
     "`": "\u0300",
@@ -52,7 +52,7 @@ _ACCENTS = {
     "c": "\u0327",
     "k": "\u0328",
 }
-"""The accent command of TeX → the combining character."""
+"""Accent command of TeX → combining character."""
 
 _LETTERS = {
     "ss": "ß",
@@ -71,7 +71,7 @@ _LETTERS = {
     "dh": "ð",
     "th": "þ",
 }
-"""The command of TeX → the letter that it sets."""
+"""Command of TeX → letter."""
 
 _ACCENT = re.compile(
     r"""(?<!\\)(\{?)\\(?:([`'^~=."])[ \t]{0,3}|([urHvdck])(?:[ \t]{1,3}|(?=\{)))"""
@@ -84,12 +84,12 @@ _LETTER = re.compile(
 
 
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z^_])")
-"""A code that sets colours, moves the cursor or names the window of a terminal."""
+"""A terminal code that sets colours, moves the cursor or sets the title of the window."""
 
 _IN_WORD = re.compile(r"[^\W_](?:\*{1,3}|~~|==|</?[A-Za-z]{1,6}>)[^\W_]")
-"""Signs of emphasis or a tag inside a word."""
+"""Signs of emphasis, or a tag, inside a word."""
 _WITH_MARKS_IN_WORDS = frozenset({"asciidoc", "bibtex", "latex", "org", "xml"})
-"""The other types in which a part of a word may be marked."""
+"""The other types in which part of a word may be emphasized."""
 _BESIDE_LETTERS = frozenset({"asciidoc", "markdown", "org"})
 _IN_WORD_OF_RST = re.compile(
     r"(?<=\w)\\ (?::[\w-]{1,20}:)?([`*]{1,2})(\w{1,40})\1(?:\\ (?=\w))?"
@@ -101,16 +101,17 @@ _IN_WORD_OF_WIKI = re.compile(
     rf"(?<=\w)'{{2,5}}(?=\w)|(?<=\w){_LINK_OF_WIKI}|{_LINK_OF_WIKI}(?=\w)"
     r"|(?<=\w)</?(?:sub|sup|b|i|u|s|em|strong|small)>(?=\w)"
 )
-"""What cuts a word of a wiki: ``''w''ord``, ``[[boat]]s``."""
+"""Markup that splits a word in a wiki: ``''w''ord``, ``[[boat]]s``."""
 _HYPHEN_OF_TEX = re.compile(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
-"""Where a word may be divided, and what keeps the letters of a ligature apart."""
+"""A TeX command for a possible hyphen, or to prevent a ligature."""
 _FORMATTING = re.compile(r"<(/?)(sub|sup|b|i|u|s|em|strong|mark|small|kbd|ins|del)>")
 _SIGNS = ("*", "~", "=")
 _SHORT_ESCAPES = {"n": " ", "r": " ", "t": " ", "N": " ", "_": " ", "/": "/"}
 _NOT_SHOWN = ("Cc", "Cs", "Zl", "Zp")  # categories of Unicode
 _LONGEST = 40
-"""Characters that are emphasized inside a word; more, or several words, lack a space beside them."""
-_INDENTED = ("    ", "\t")  # as code is
+"""Maximum number of emphasized characters inside a word. If there are more, or several words, a space is
+missing next to them."""
+_INDENTED = ("    ", "\t")  # lines of code
 
 
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
@@ -131,8 +132,8 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
 
 
 def _with_whole_words(text: str, kind: str) -> str:
-    """``text`` in which ``H<sub>2</sub>O`` and ``**w**ord`` of a note and ``{B}ibTeX`` are one word each.
-    Code stays."""
+    """Return ``text`` without markup inside words, such as ``H<sub>2</sub>O`` and ``**w**ord`` of a note and
+    ``{B}ibTeX``. Code stays."""
     left_out: list[Mark] = []
     opened: dict[str, Mark] = {}
     marks = read_markup(text).marks if kind == "markdown" else marks_of_language(text, kind)
@@ -153,7 +154,7 @@ def _is_code(text: str, kind: str, mark: Mark) -> bool:
 
 
 def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool:
-    """Whether the emphasized text is a part of a word. Signs next to digits may belong to a formula."""
+    """Whether the emphasized text is part of a word. Signs next to digits may belong to a formula."""
     inside = text[opener.end : closer.start].strip("*~=")
     if not inside[:1].isalnum() or len(inside) > _LONGEST or len(inside.split()) > 1:
         return False
@@ -192,12 +193,13 @@ def _of_string(match: re.Match[str]) -> str:
 
 
 def _joined(match: re.Match[str]) -> str:
-    """The end of a line of a string that goes on: a word that goes on, too, stands in the first line."""
+    """Return the end of a line whose string continues. A word that continues, too, is put on the first
+    line."""
     return match["breaks"] + match["next"] if match["gap"] else match["next"] + match["breaks"]
 
 
 def _of_escape(match: re.Match[str]) -> str:
-    """What an escape in double quotes stands for: a space for the end of a line."""
+    """Return the character for an escape in double quotes. The end of a line becomes a space."""
     digits = match[1] or match[2] or match[3]
     if digits is None:
         return _SHORT_ESCAPES.get(match[0][1], match[0])
@@ -222,19 +224,21 @@ def _of_entity(match: re.Match[str]) -> str:
 
 
 def _is_shown(text: str) -> bool:
-    """Whether each character is a letter, or beyond ASCII and no control, line end or half a character."""
+    """Whether each character is a letter, or is beyond ASCII and no control character, line end or
+    surrogate."""
     return all(
         char.isalnum() or (char > "\x7f" and unicodedata.category(char) not in _NOT_SHOWN) for char in text
     )
 
 
 def _is_shown_in_string(char: str) -> bool:
-    """The same, or a sign that does not end the string or begin another escape."""
+    """Like `_is_shown`, but also True for a sign that neither ends the string nor begins another escape."""
     return _is_shown(char) or (" " <= char < "\x7f" and char not in '"\\')
 
 
 def _of_accent(match: re.Match[str]) -> str:
-    """The letter with its accent; braces around both go, one that belongs to something else stays."""
+    """Return the letter with its accent. Braces around both are removed; a brace that belongs to something
+    else stays."""
     letter = match[4] or match[5] or match[6]
     accent = _ACCENTS[match[2] or match[3]]
     char = unicodedata.normalize("NFC", letter + accent)

@@ -1,4 +1,4 @@
-"""Exports of Evernote (ENEX) → the text of each note under its title, its tags and attachments."""
+"""Evernote exports (ENEX) → the text of each note under its title, with its tags and attachments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROLOGUE = re.compile(r"\A.*?(?=<en-note[\s>])", re.S)
 _NOT_IN_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _FIELD = rb"<%s>([^<]{1,500})</%s>"
 _CREATED, _TITLE = (re.compile(_FIELD % (name, name)) for name in (b"created", b"title"))
-_HEAD = 5000  # bytes of a note in which its title stands
+_HEAD = 5000  # number of bytes of a note that contain its title
 _BOX = re.compile(r"<en-todo\b([^<>]*)>(?:\s*</en-todo>)?")
 _MEDIA = re.compile(r"</?en-media\b[^<>]*>")
 _DAY = "%Y%m%dT%H%M%SZ"
@@ -36,7 +36,7 @@ _ENCRYPTED = "A part of the note {!r} is encrypted in Evernote and is not read."
 
 
 def note_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Where each note of an export is."""
+    """Yield the span of each note of an export."""
     begun: int | None = None
     for place, tag in find_all(data, _TAG, len(_END)):
         if tag != _END:
@@ -49,21 +49,21 @@ def note_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def made(note: bytes) -> tuple[str, bytes]:
-    """When a note was made, as it is written (``20240301T101500Z``, '' if it is not), and its title."""
+    """Return the creation time of a note as written (``20240301T101500Z``; '' if missing), then its title."""
     title, created = _TITLE.search(note[:_HEAD]), _CREATED.search(note)
     written = created[1].decode("ascii", "replace").strip() if created else ""
     return written if time_of(written) else "", title[1] if title else b""
 
 
 def time_of(written: str) -> datetime | None:
-    """A time as exports write it (``20240301T101500Z``); None for another text."""
+    """Return a time as exports write it (``20240301T101500Z``), or None for any other text."""
     with suppress(ValueError):
         return datetime.strptime(written, _DAY).replace(tzinfo=UTC)
     return None
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The notes in ``data``: of a single one its title, day and tags are those of the document."""
+    """Return the notes in ``data``. If there is a single note, the document has its title, day and tags."""
     notes = [_parsed(data[start:end]) for start, end in note_spans(data)]
     if not notes and _CONTENT.search(data):
         notes = [_bare(data)]
@@ -90,8 +90,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _parsed(note: bytes) -> _Element:
-    """A note as XML. Nothing is fetched, and no entity is expanded."""
-    from lxml import etree  # only now: it is slow to import
+    """Return a note as XML. Nothing is fetched, and no entity is expanded."""
+    from lxml import etree  # imported here because it is slow to import
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True)
     root = etree.fromstring(note, parser)
@@ -114,8 +114,8 @@ def _day(note: _Element) -> str | None:
 
 
 def _add_note(builder: Builder, note: _Element, title: str) -> list[str]:
-    """Add the text of a note, the page that it was clipped from, and its attachments. Returns what could not
-    be read."""
+    """Add the text of a note, the address of the page that it was clipped from, and its attachments. Returns
+    a sentence for each part that could not be read."""
     builder.add(title)
     markup, is_encrypted = _readable(note.findtext("content") or "")
     webpage.visible_page(markup).add_to(builder)
@@ -127,7 +127,7 @@ def _add_note(builder: Builder, note: _Element, title: str) -> list[str]:
 
 
 def _readable(markup: str) -> tuple[str, bool]:
-    """The markup of a note for a reader of web pages, and whether it held something encrypted."""
+    """Return the markup of a note for the reader of web pages, and whether part of it was encrypted."""
     pieces = markup.split(_CRYPT_START)
     shown = pieces[0] + "".join(piece.partition(_CRYPT_END)[2] for piece in pieces[1:])
     shown = _BOX.sub(lambda box: "[x] " if 'checked="true"' in box[1] else "[ ] ", shown)
@@ -135,7 +135,8 @@ def _readable(markup: str) -> tuple[str, bool]:
 
 
 def _add_resource(builder: Builder, resource: _Element, number: int, title: str) -> list[str]:
-    """Add an attachment as its own reader reads it. Returns what could not be read."""
+    """Add an attachment, read by the reader of its format. Returns a sentence for each part that could not be
+    read."""
     kind = (resource.findtext("mime") or "").strip().lower()
     name = one_line(resource.findtext("resource-attributes/file-name") or "")
     name = name or f"Attachment {number}{guess_extension(kind) or ''}"
@@ -145,6 +146,6 @@ def _add_resource(builder: Builder, resource: _Element, number: int, title: str)
     except NotText:
         readers.add_name(builder, name, (title,) if title else ())
         return []
-    except Exception:  # whatever its parser raises, the note is read
+    except Exception:  # its parser may raise anything; the note is still read
         readers.add_name(builder, name, (title,) if title else ())
         return [f"The attachment {name!r} cannot be read."]

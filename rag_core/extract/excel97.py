@@ -1,5 +1,5 @@
-"""Workbooks of Excel 97 to 2003 (XLS) → each cell as it is shown, comments, links,
-text boxes, charts and pictures. Read with xlrd, which knows the cells."""
+"""Excel 97 to 2003 workbooks (XLS) → each cell as it is shown, comments, links, text boxes, charts and
+pictures. Cells are read with xlrd."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rag_core.extract.building import Builder
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, shown_number
 
 _OF_THE_COUNTRY = frozenset({14, 22})
-"""Formats whose order of day and month is that of the reader's country."""
+"""Formats whose order of day and month depends on the reader's country."""
 
 
 def read_into(builder: Builder, data: bytes) -> list[str]:
-    """Add the sheets of a workbook to a document. Return a sentence for each that could not be read. Raises
-    what xlrd raises where the workbook itself cannot be read."""
+    """Add the sheets of a workbook to a document. Returns a sentence for each sheet that could not be read.
+    Raises xlrd's errors if the workbook itself cannot be read."""
     warnings: list[str] = []
     book = xlrd.open_workbook(
         file_contents=data, formatting_info=True, on_demand=True, ragged_rows=True, logfile=io.StringIO()
     )
     drawings = excel97_drawings.Drawings()
-    if book.mem is not None:  # as it is of Excel 4 and older, which have none
+    if book.mem is not None:  # None for Excel 4 and older, which have no drawings
         drawings = excel97_drawings.read(bytes(book.mem[book.base : book.base + book.stream_len]))
     for index, name in enumerate(book.sheet_names()):
         if builder.is_full:
@@ -41,7 +41,7 @@ def read_into(builder: Builder, data: bytes) -> list[str]:
             continue
         _add_drawn(builder, name, beside, drawings.texts.pop(name, ()))
         book.unload_sheet(index)
-    for name, texts in drawings.texts.items():  # of sheets that are a chart
+    for name, texts in drawings.texts.items():  # for sheets that are charts
         _add_drawn(builder, name, Beside(), texts)
     if drawings.pictures:
         builder.begin("heading", "Pictures", "Pictures")
@@ -51,7 +51,7 @@ def read_into(builder: Builder, data: bytes) -> list[str]:
 
 
 def _add_drawn(builder: Builder, sheet: str, beside: Beside, texts: Iterable[tuple[str, str]]) -> None:
-    """Add what a sheet shows apart from its cells, with the texts of its drawings."""
+    """Add everything that a sheet shows besides its cells, including the texts of its drawings."""
     for heading, text in texts:
         beside.add(heading, 1, text)
     beside.add_to(builder, sheet)
@@ -75,7 +75,7 @@ def _rows(book: Any, sheet: Any, beside: Beside) -> Iterator[Row]:
 
 
 def _cell(book: Any, sheet: Any, row: int, column: int, beside: Beside) -> str:
-    """Return what a cell shows."""
+    """Return the text that a cell shows."""
     cell = sheet.cell(row, column)
     code = _code(book, cell.xf_index)
     match cell.ctype:
@@ -94,7 +94,7 @@ def _cell(book: Any, sheet: Any, row: int, column: int, beside: Beside) -> str:
 
 
 def _code(book: Any, style: int | None) -> str:
-    """Return the format code of a style of cells."""
+    """Return the format code of a cell style."""
     if style is None or not 0 <= style < len(book.xf_list):
         return number_format.GENERAL
     key = book.xf_list[style].format_key

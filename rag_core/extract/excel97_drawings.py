@@ -1,6 +1,5 @@
-"""What the sheets of an old workbook (XLS) show apart from their cells: headers, footers, text boxes, the
-titles and names of charts, and pictures. xlrd leaves these records out; they are those of [MS-XLS] 2.4 and
-[MS-ODRAW] 2.2."""
+"""Reads the content of an old workbook (XLS) outside its cells: headers, footers, text boxes, titles and
+names of charts, and pictures. xlrd ignores these records, which [MS-XLS] 2.4 and [MS-ODRAW] 2.2 define."""
 
 from __future__ import annotations
 
@@ -12,24 +11,24 @@ from rag_core.extract.workbook import margin_text
 
 _SHEET, _CONTINUED, _OBJECT, _TEXT, _CHART_TEXT, _PICTURES = 0x85, 0x3C, 0x5D, 0x1B6, 0x100D, 0xEB
 _MARGINS = (0x14, 0x15)  # header and footer
-_COMMENT = 0x19  # a kind of object; xlrd reads these
-_WIDE = 1  # a flag of a text: two bytes a character
-_CONTAINER, _ENTRY, _JPEG, _PNG = 0xF, 0xF007, 0xF01D, 0xF01E  # of records of drawings
+_COMMENT = 0x19  # a kind of object that xlrd reads
+_WIDE = 1  # flag of a text with two bytes per character
+_CONTAINER, _ENTRY, _JPEG, _PNG = 0xF, 0xF007, 0xF01D, 0xF01E  # types of drawing records
 _HEAD_OF_ENTRY = 36
 _SIGNATURES = b"\x89PNG\r\n", b"\xff\xd8\xff"
 
 
 @dataclass
 class Drawings:
-    """What a workbook shows apart from its cells."""
+    """The texts and pictures of a workbook outside its cells."""
 
-    #: By the name of a sheet the heading and the words of each text.
+    #: Name of a sheet → heading and words of each text.
     texts: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    pictures: list[bytes] = field(default_factory=list)  #: The files of its pictures, of all sheets.
+    pictures: list[bytes] = field(default_factory=list)  #: The picture files of all sheets.
 
 
 def read(stream: bytes) -> Drawings:
-    """Read the stream of a workbook; of a damaged stream, the part before the damage."""
+    """Read the stream of a workbook. If the stream is damaged, the part before the damage is read."""
     drawings = Drawings()
     sheet_at: dict[int, str] = {}
     name, kind, waiting = "", 0, 0
@@ -61,7 +60,7 @@ def read(stream: bytes) -> Drawings:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the place, the type and the content of each record."""
+    """Yield the offset, type and content of each record."""
     place = 0
     while place + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, place)
@@ -70,28 +69,28 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _text(content: bytes, length: int) -> str:
-    """Read up to ``length`` characters after the byte that says how they are encoded."""
+    """Read up to ``length`` characters after the byte with their encoding."""
     if content[0] & _WIDE:
         return content[1 : 1 + 2 * length].decode("utf-16-le", "replace")
     return content[1 : 1 + length].decode("latin-1")
 
 
 def _margin(content: bytes) -> str:
-    """Read a header or footer: of Excel 97 and later with two bytes of its length, before with one."""
+    """Read a header or footer. Its length takes two bytes in Excel 97 and later, and one byte before that."""
     if len(content) == 1 + content[0]:
         return content[1:].decode("cp1252", "replace")
     return _text(content[2:], struct.unpack_from("<H", content)[0]) if len(content) > 3 else ""
 
 
 def _pictures(drawing: bytes) -> Iterator[bytes]:
-    """Yield the pictures of the group of all drawings."""
+    """Yield the pictures in a group of drawings."""
     place = 0
     while place + 8 <= len(drawing):
         head, kind, size = struct.unpack_from("<HHI", drawing, place)
         place += 8
         if head & 0xF == _CONTAINER:
-            continue  # its records follow
-        if kind == _ENTRY:  # the picture is inside, behind a name
+            continue  # its records follow directly
+        if kind == _ENTRY:  # the picture follows a name inside the entry
             place += min(size, _HEAD_OF_ENTRY + drawing[place + 33] if place + 33 < len(drawing) else size)
             continue
         blob = drawing[place : place + size]

@@ -1,5 +1,5 @@
-"""Exports of other apps → what these show: Google Keep, the canvas of Obsidian, Kindle's clippings, the
-bookmarks of browsers, chats. Each is told by its content."""
+"""Exports of other apps → documents as the apps show them: Google Keep, Obsidian's canvas, Kindle clippings,
+browser bookmarks, chats. Each is recognized by its content."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from rag_core.types import Extracted
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_LOOKED_AT = 20_000  # characters
+_LOOKED_AT = 20_000  # number of characters that are examined
 _KEEP_KEYS = ("userEditedTimestampUsec", "createdTimestampUsec", "isTrashed", "isPinned")
 _OF_AN_APP = re.compile(r'"(?:userEditedTimestampUsec|isTrashed|date_unixtime|nodes|from_id|messages)"')
 
 
 def read_text(text: str, name: str) -> Extracted | None:
-    """The export in a text file; None for any other text."""
+    """Return the document for an export in a text file, or None for any other text."""
     return kindle.read(text, name) or chats.read_whatsapp(text, name)
 
 
 def read_json(text: str, path: PurePosixPath) -> Extracted | None:
-    """The document in a JSON file that Google Keep or Telegram exported, or in a canvas of Obsidian; None
-    for any other JSON."""
+    """Return the document for a JSON file exported from Google Keep or Telegram, or for an Obsidian canvas.
+    Returns None for any other JSON."""
     if not _OF_AN_APP.search(text[:_LOOKED_AT]) and not _OF_AN_APP.search(text[-_LOOKED_AT:]):
         return None
     try:
@@ -53,7 +53,7 @@ def read_json(text: str, path: PurePosixPath) -> Extracted | None:
 
 
 def page_reader(markup: str) -> Callable[[_Element, str], Extracted | None] | None:
-    """What reads a page that an app exported; None for other pages."""
+    """Return the function that reads a page exported from an app, or None for any other page."""
     if bookmarks.are_bookmarks(markup):
         return bookmarks.read_bookmarks
     is_chat = 'class="message ' in markup and 'class="from_name"' in markup
@@ -102,7 +102,7 @@ def _day_of_microseconds(value: Any) -> str | None:
 
 
 def _read_canvas(canvas: dict[str, Any], name: str) -> Extracted:
-    """Cards in the order in which they are read, below the groups that they lie in."""
+    """Return a canvas with its cards in reading order, under the groups that contain them."""
     builder = Builder()
     nodes = _dicts(canvas.get("nodes"))
     groups = [node for node in nodes if node.get("type") == "group" and node.get("label")]

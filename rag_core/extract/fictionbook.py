@@ -20,7 +20,7 @@ _PARAGRAPHS = frozenset(("p", "v", "text-author", "subtitle", "td", "th"))
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The book in ``data``. Raises ExtractError if it is not one."""
+    """Return the book in ``data``. Raises ExtractError if it is not a FictionBook."""
     text = _DECLARATION.sub("", encoding.decode(data, "xml").text, count=1)
     parser = etree.XMLParser(
         recover=True,
@@ -46,7 +46,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _add_section(builder: Builder, body: _Element) -> None:
-    """The sections of a body in order, each below its titles."""
+    """Add the sections of a body in order, each under its titles."""
     depth = 0
     for event, element in etree.iterwalk(body, events=("start", "end")):
         name = _name(element)
@@ -74,7 +74,7 @@ def _words(element: _Element, *, apart: bool = True) -> list[str]:
 
 
 def _about(info: _Element) -> dict[str, str]:
-    """Title, author, series and language of a book."""
+    """Return the title, author, series and language of a book."""
     found: dict[str, str] = {}
     for element in info:
         name, said = _name(element), one_line(" ".join(_words(element)))

@@ -1,4 +1,4 @@
-"""What a file's name says: its type, who reads it, and the title and date of last resort.
+"""Determines from a file's name its type, its reader, and a title and date if the content has none.
 
 An installed package claims a suffix with an entry point ``TYPE.SUFFIX`` in ``commonplace.extractors``, such
 as ``screenplay.fountain``. Nothing of the package is imported here.
@@ -18,19 +18,20 @@ from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
 EXTRACTOR_VERSION = 19
-"""Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
+"""Raised when the same bytes would be read differently. Documents that an older version read are then read
+again."""
 
 UNFINISHED = 0
-"""The number of a document in which pictures are still to be read: every run reads it again."""
+"""Extractor number of a document with pictures that are still to be read. Every run reads it again."""
 
 TO_CUT = 1
-"""The number of a document that is to be read again and cut into passages of other sizes."""
+"""Extractor number of a document that must be read again and split into passages of other sizes."""
 
 NAMED = 2
-"""The extractor number of a document that is known only by its name."""
+"""Extractor number of a document that is known only by its name."""
 
 _PACKAGES = 2**32
-"""Numbers from here on are extractors of packages with their versions; smaller ones are values of
+"""Extractor numbers from here on belong to packages with their versions. Smaller numbers are values of
 EXTRACTOR_VERSION."""
 
 _ONE_SUFFIX = "cmake csv dart dockerfile go java lua nim nix org r rst svelte swift toml vue zig"
@@ -114,19 +115,19 @@ _NAMES_BY_TYPE: dict[str, str] = {
 TYPE_BY_NAME: dict[str, str] = {
     name: kind for kind, names in _NAMES_BY_TYPE.items() for name in names.split()
 }
-"""Lower-case file name → file type, for names that say more than their suffix."""
+"""Lower-case file name → file type, for names that determine the type better than their suffix."""
 
 WRITTEN_TYPES = frozenset(
     "asciidoc bibtex calendar contacts ebook evernote html latex mail markdown notebook org pdf picture rst"
     " sheet slides subtitles text word".split()
 )
-"""The file types of what people write for people."""
+"""File types of texts that people write for people."""
 
 DATA_TYPES = frozenset("csv ini json toml tsv xml yaml".split())
-"""The file types of what programs write."""
+"""File types that programs write."""
 
 CODE_TYPES = frozenset({*_SUFFIXES_BY_TYPE, *_NAMES_BY_TYPE}) - WRITTEN_TYPES - DATA_TYPES - {"archive"}
-"""The file types of what people write for programs."""
+"""File types of texts that people write for programs."""
 
 _LIKE_ITS_TYPE = (
     "markdown python java kotlin scala go rust rst html c cpp csharp ruby php swift lua r haskell elixir"
@@ -143,7 +144,7 @@ LANGUAGES: dict[str, str] = {name: name for name in _LIKE_ITS_TYPE.split()} | {
     "vue": "html",
     "svelte": "html",
 }
-"""File type → the value of LangChain's ``Language`` whose separators suit it."""
+"""File type → value of LangChain's ``Language`` with suitable separators."""
 
 _JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
 
@@ -155,7 +156,7 @@ _MODULE_BY_TYPE = {
     "contacts": "contacts",
     "ebook": "epub",
     "picture": "pictures",
-    "html": "plain",  # the parser of libxml2 is quadratic in the attributes of a tag
+    "html": "plain",  # libxml2's parser takes quadratic time in a tag's attributes
 }
 READER_MODULES: dict[str, str] = {
     suffix: _MODULE_BY_TYPE[name] for suffix, name in TYPE_BY_SUFFIX.items() if name in _MODULE_BY_TYPE
@@ -169,45 +170,47 @@ READER_MODULES: dict[str, str] = {
     ".opml": "outlines",
     ".mm": "outlines",
 }
-"""Lower-case suffix → the module of `rag_core.extract` that reads the format in the worker process."""
+"""Lower-case suffix → module of `rag_core.extract` that reads the format in the worker process."""
 
 
 class Extractor(Protocol):
-    """What an entry point in ``commonplace.extractors`` names: a function of a file's bytes and its name.
+    """The function that an entry point in ``commonplace.extractors`` names. It reads a file's bytes as a
+    document.
 
-    It works in a process of its own, one file after another, and has a minute and 2 GB of memory for each.
-    Its input is whatever lies in a folder, so it may be damaged or hostile.
+    It runs in a separate process, for one file after another, with a minute and 2 GB of memory for each. Any
+    file in a folder may be its input, so the bytes may be damaged or hostile.
     """
 
     def __call__(self, data: bytes, path: PurePosixPath, /) -> Extracted:
-        """The document that ``data`` is; of ``path`` only the name tells something.
+        """Return the document in ``data``. Only the name of ``path`` matters.
 
-        All offsets count characters of ``text``. ``segments`` are in order, do not overlap and lie inside
-        the text; what none covers cannot be found, and no segments at all stand for one that covers all.
-        ``file_type`` is that of the entry point, whatever is given; ``title`` may be empty and is then the
-        file's name. ``private=True`` hides the document from everyone but the owner.
+        All offsets count characters of ``text``. ``segments`` must be in order, disjoint and inside the text.
+        Text that no segment covers cannot be found. Without segments, one segment covers the whole text.
 
-        Raises ExtractError with two sentences for a file that cannot be read, NotText for one that holds
-        nothing to read; anything else that it raises fails the file as well.
+        ``file_type`` is always that of the entry point. ``title`` may be empty; it is then the file's name.
+        ``private=True`` hides the document from everyone but the owner.
+
+        Raises ExtractError with two sentences for a file that cannot be read, and NotText for one that
+        contains nothing to read. Any other exception also fails the file.
         """
 
 
 @cache
 def packages() -> dict[str, Extension]:
-    """Suffix → the package that reads it."""
+    """Return the packages that read files, by suffix."""
     return catalogue("extractors", {"text", *TYPE_BY_SUFFIX, *_SUFFIXES_BY_TYPE, *_NAMES_BY_TYPE})
 
 
 def package_of(path: PurePosixPath) -> Extension | None:
-    """The package that reads the file at ``path``, None where this program does."""
+    """Return the package that reads the file at ``path``, or None if Commonplace reads it."""
     if path.suffix.lower() in TYPE_BY_SUFFIX or path.name.lower() in TYPE_BY_NAME:
         return None
     return packages().get(path.suffix.lower())
 
 
 def reader_in_worker(path: PurePosixPath) -> Extension | None:
-    """What reads the file at ``path`` in the worker process: a module of ours, as an entry point without a
-    package, or a package; None for text files."""
+    """Return the reader of the file at ``path`` in the worker process, or None for text files. It is a
+    package, or one of our modules as an entry point without a package."""
     suffix = path.suffix.lower()
     if module := READER_MODULES.get(suffix):
         target = f"rag_core.extract.{module}:read"
@@ -216,23 +219,23 @@ def reader_in_worker(path: PurePosixPath) -> Extension | None:
 
 
 def added_type(package: Extension) -> str:
-    """The file type that a package adds."""
+    """Return the file type that a package adds."""
     return package.name.partition(".")[0]
 
 
 def file_type(path: PurePosixPath) -> str:
-    """The type of the file at ``path`` by its name alone; ``text`` when the name says nothing."""
+    """Return the type of the file at ``path`` by its name, or ``text`` if the name determines none."""
     return TYPE_BY_NAME.get(path.name.lower()) or type_of_suffix(path.suffix.lower()) or "text"
 
 
 def type_of_suffix(suffix: str) -> str | None:
-    """The file type of a lower-case suffix, such as ``.md``; None for an unknown one."""
+    """Return the file type of a lower-case suffix, such as ``.md``, or None for an unknown suffix."""
     package = packages().get(suffix) if suffix and suffix not in TYPE_BY_SUFFIX else None
     return added_type(package) if package else TYPE_BY_SUFFIX.get(suffix)
 
 
 def extractor_number(path: PurePosixPath) -> int:
-    """What the store notes of a document: who reads it, and in which version."""
+    """Return the number that the store records for a document. It identifies the reader and its version."""
     package = package_of(path)
     return _number(package) if package else EXTRACTOR_VERSION
 
@@ -244,7 +247,7 @@ def is_current(number: int, path: PurePosixPath) -> bool:
 
 
 def current_sql() -> tuple[str, tuple[str | int, ...]]:
-    """``is_current`` as SQL over a row of ``documents``, and what to bind."""
+    """Return ``is_current`` as SQL on a row of ``documents``, then the values to bind."""
     bound = EXTRACTOR_VERSION, _PACKAGES - 1
     cases, values = "", list[str | int]()
     for suffix, package in packages().items():
@@ -256,7 +259,7 @@ def current_sql() -> tuple[str, tuple[str | int, ...]]:
 
 
 def reader_of(path: PurePosixPath) -> str:
-    """Return the name of what reads the file at ``path``, to show it: ``Commonplace``, or ``the package
+    """Return the name of the reader of the file at ``path``, for people: ``Commonplace``, or ``the package
     NAME``."""
     package = package_of(path)
     return f"the package {package}" if package else "Commonplace"
@@ -268,8 +271,8 @@ def _number(package: Extension) -> int:
 
 
 def title_of_name(path: PurePosixPath) -> str:
-    """The title of last resort: a note's name in words (``my-weekly-notes`` → ``My weekly notes``), any other
-    file's name; without what apps that keep notes write around it."""
+    """Return a title made from a file's name. For a note it is the name in words (``my-weekly-notes`` → ``My
+    weekly notes``), for any other file the name. Parts that note apps add to names are left out."""
     if file_type(path) not in ("markdown", "org"):
         return note_names.without_numbers(path.name)
     stem = note_names.without_numbers(path.stem)
@@ -279,6 +282,6 @@ def title_of_name(path: PurePosixPath) -> str:
 
 
 def date_of_name(path: PurePosixPath) -> str | None:
-    """The ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, if any; of a month, a
-    week or a quarter its first day."""
+    """Return the ISO date in a name like ``2026-03-15 standup.md`` or ``IMG_20260315.txt``, or None. For a
+    month, week or quarter it is its first day."""
     return first_in_name(path.name)

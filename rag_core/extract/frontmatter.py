@@ -1,7 +1,7 @@
-"""YAML front matter: find it, read it without trusting it, and take what a note says of itself.
+"""YAML front matter: finds it, reads it without trusting it, and returns a note's properties.
 
-Values are built from libyaml's events, not by a loader: tags are never acted on, nesting cannot exhaust
-the C stack (``compose`` crashes the process there), and aliases are bounded.
+Values are built from libyaml's events, not by a loader. So tags are never acted on, aliases are limited, and
+nesting cannot exhaust the C stack (``compose`` would crash the process).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import yaml
 
 LIMIT = 64_000
-"""Characters of front matter that are read at most."""
+"""Maximum number of characters of front matter that are read."""
 
 _TITLE_LIMIT = 500
 _MAX_DEPTH = 32
@@ -35,8 +35,8 @@ _FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
 _TIME = re.compile(r"\d{4}-\d\d?-\d\d?[Tt ]+\d\d:\d\d")
 _CONSTANTS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
-_MOST_WORDS = 1000  # characters
-_LONGEST_DAY = 40  # characters
+_MOST_WORDS = 1000  # maximum number of characters
+_LONGEST_DAY = 40  # maximum number of characters
 _DATE_KEYS = ("date", "date created", "created", "updated")
 
 
@@ -44,21 +44,22 @@ _DATE_KEYS = ("date", "date created", "created", "updated")
 class FrontMatter:
     """The properties of a note."""
 
-    body: int = 0  #: Offset after the closing fence; 0 if there is no block, or it is too long.
+    body: int = 0  #: Offset after the closing fence; 0 if there is no block, or if it is too long.
     readable: bool = True  #: False if the text before ``body`` could not be read and stays searchable.
     #: The properties; empty if the block could not be read.
     values: dict[str, Any] = field(default_factory=dict)
     private: bool = False  #: Whether the note counts as private.
-    warning: str = ""  #: Why the block was kept as text, in a sentence; '' if it was not.
-    unsure: str = ""  #: Why it is not certain whether the note is private, in sentences; '' if it is.
+    warning: str = ""  #: Sentence with the reason why the block was kept as text; '' if it was read.
+    #: Sentences with the reason why the privacy of the note is uncertain; '' if it is certain.
+    unsure: str = ""
 
 
 class _RefusedError(ValueError):
-    """It is no YAML, or YAML of a kind that people do not write by hand."""
+    """Raised if a block is not YAML, or YAML of a kind that people do not write by hand."""
 
 
 def read_frontmatter(text: str) -> FrontMatter:
-    """The front matter at the very start of ``text``; an empty one when there is none."""
+    """Return the front matter at the very start of ``text``. It is empty if there is none."""
     opening = _OPEN.match(text)
     closing = _CLOSE.search(text, opening.end()) if opening else None
     if not opening or not closing:
@@ -88,23 +89,23 @@ def read_frontmatter(text: str) -> FrontMatter:
 
 
 def title(values: dict[str, Any]) -> str:
-    """The title the front matter gives, or an empty string."""
+    """Return the title in the front matter, or ''."""
     value = _value(values, "title")
     return "" if isinstance(value, list | dict) else " ".join(_said(value).split())[:_TITLE_LIMIT]
 
 
 def aliases_in(values: dict[str, Any]) -> tuple[str, ...]:
-    """Other names of the note: a list, or a string with commas."""
+    """Return the aliases of the note. They may be a list, or a string with commas."""
     return unique(_strings(_value(values, "aliases", "alias"), ","))
 
 
 def ids_in(values: dict[str, Any]) -> tuple[str, ...]:
-    """The values of ``id`` and ``uid``, which are other names of the note."""
+    """Return the values of ``id`` and ``uid``, which also serve as names of the note."""
     return unique((_said(_value(values, "id")), _said(_value(values, "uid"))))
 
 
 def tags_in(values: dict[str, Any]) -> list[str]:
-    """Tags and keywords: a list, or a string with commas or spaces; without ``#``."""
+    """Return tags and keywords without ``#``. They may be a list, or a string with commas or spaces."""
     found: list[str] = []
     for key in ("tags", "tag", "keywords"):
         found += _strings(_value(values, key), r"[,\s]", "#")
@@ -112,7 +113,7 @@ def tags_in(values: dict[str, Any]) -> list[str]:
 
 
 def words(values: dict[str, Any]) -> str:
-    """The other properties as searchable words: names and values, at most `_MOST_WORDS` characters."""
+    """Return the other properties as searchable words: names and values, at most `_MOST_WORDS` characters."""
     found: list[str] = []
     for key, value in values.items():
         if key.strip().lower() not in KNOWN_KEYS:
@@ -121,7 +122,8 @@ def words(values: dict[str, Any]) -> str:
 
 
 def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The other properties as names and values, without the document's date; `_MOST_WORDS` characters."""
+    """Return the other properties as (name, value), without the document's date, at most `_MOST_WORDS`
+    characters."""
     left, found = _MOST_WORDS, list[tuple[str, str]]()
     shown_elsewhere = {*KNOWN_KEYS, dated(values)[0]}
     for key, value in values.items():
@@ -133,8 +135,8 @@ def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def dated(values: dict[str, Any]) -> tuple[str, str | None]:
-    """The first of date, date created, created and updated that holds a valid day, and the day as
-    YYYY-MM-DD; an empty name and None without one."""
+    """Return the name of the first of date, date created, created and updated with a valid day, then that day
+    as YYYY-MM-DD. Returns ('', None) if there is none."""
     for key in _DATE_KEYS:
         said = _said(_value(values, key)).strip()
         if match := _DATE.match(said):
@@ -146,7 +148,8 @@ def dated(values: dict[str, Any]) -> tuple[str, str | None]:
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:
-    """``names`` without empty ones and without repetitions in another case; the first spelling stays."""
+    """Return ``names`` without empty ones and without repetitions in another case. The first spelling is
+    kept."""
     seen: dict[str, str] = {}
     for name in filter(None, names):
         seen.setdefault(name.casefold(), name)
@@ -154,7 +157,7 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _value(values: dict[str, Any], *keys: str) -> Any:
-    """The value of the first of ``keys`` that has one, in upper or lower case."""
+    """Return the value of the first of ``keys`` that has one, in upper or lower case."""
     folded = dict(zip(map(str.lower, map(str.strip, values)), values.values(), strict=True))
     for key in keys:
         if folded.get(key) is not None:
@@ -163,7 +166,8 @@ def _value(values: dict[str, Any], *keys: str) -> Any:
 
 
 def _strings(value: Any, separator: str, mark: str = "") -> list[str]:
-    """The scalars of a list, or the parts of one, without ``mark`` before them; a mapping has none."""
+    """Return the scalars of a list, or the parts of a single scalar, without a leading ``mark``. A mapping
+    gives none."""
     if isinstance(value, dict):
         return []
     texts: list[str] = []
@@ -174,7 +178,7 @@ def _strings(value: Any, separator: str, mark: str = "") -> list[str]:
 
 
 def _said(value: Any) -> str:
-    """A scalar as its author wrote it, a list or mapping in one line."""
+    """Return a scalar as its author wrote it, or a list or mapping in one line."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items())
     if isinstance(value, list):
@@ -184,7 +188,7 @@ def _said(value: Any) -> str:
 
 
 def _leaves(value: Any) -> list[str]:
-    """The texts in a value, in their order."""
+    """Return the texts in a value, in order."""
     if not isinstance(value, dict | list):
         return [_said(value)]
     inner = chain(*value.items()) if isinstance(value, dict) else value
@@ -195,12 +199,12 @@ def _leaves(value: Any) -> list[str]:
 
 
 def _document(block: str) -> Any:
-    """The value of a block, with bounds on depth and on what aliases unfold to."""
+    """Return the value of a block. Its depth and the size of unfolded aliases are limited."""
     import yaml
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    anchors: dict[str | None, tuple[Any, int]] = {}  # the value of each and its number of nodes
-    outer: list[tuple[yaml.CollectionStartEvent, int, list[Any]]] = []  # the collections that are open
+    anchors: dict[str | None, tuple[Any, int]] = {}  # name → its value and its number of nodes
+    outer: list[tuple[yaml.CollectionStartEvent, int, list[Any]]] = []  # the open collections
     items: list[Any] = []
     nodes = documents = 0
     for event in yaml.parse(block, Loader=loader):
@@ -246,8 +250,8 @@ def _named(items: list[Any]) -> dict[str, Any]:
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
-    """YAML 1.2 values: numbers only where writing them out again gives the same text, ``2024-3-5`` and
-    ``2024-03-05 10:20`` as ISO 8601."""
+    """Return a scalar as YAML 1.2 defines it. It becomes a number only if the number is written the same way
+    again. ``2024-3-5`` and ``2024-03-05 10:20`` become ISO 8601."""
     raw: str = event.value.replace("\0", "")
     if event.style:
         return raw

@@ -1,8 +1,10 @@
-"""Whether there may be text in a picture: a look that costs a fraction of OCR.
+"""Checks whether a picture may contain text, at a fraction of the cost of OCR.
 
-Text is strokes side by side: in a piece of a line the brightness falls clearly below its surroundings several
-times, or rises above them. Smooth surfaces, noise and the edges of things do not do that. The look is
-repeated on smaller copies, for larger letters, and along columns, for turned ones.
+Text consists of strokes side by side: within a piece of a line, the brightness clearly falls below its
+surroundings, or rises above them, several times.
+
+Smooth surfaces, noise and edges of objects do not do that. The check is repeated on smaller copies for larger
+letters, and along columns for rotated text.
 """
 
 from __future__ import annotations
@@ -16,22 +18,22 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _MOST_PIXELS = 4_500_000
-"""The most pixels of a picture that is examined in full size, such as a screenshot; larger ones are
-photos."""
-_LONGEST_SIDE = 1300  # pixels of the copy of a photo
-_SMALLEST_SIDE = 50  # of the smallest copy: a piece and a pixel
-_SURROUNDINGS = 12  # pixels to each side, which a stroke differs from
-_CONTRAST = 32  # levels by which it does, where the picture has all 256
-_NOISES = 5  # times the usual difference of two pixels
-_LEAST_RANGE = 64  # levels that a picture of little contrast is taken to have
-_ACROSS, _ALONG = 4, 24  # pixels of half a piece of a line
-_LEAST_STROKES = 18  # in a piece of 8 times 48 pixels
+"""Maximum number of pixels of a picture that is examined at full size, such as a screenshot. Larger pictures
+are photos."""
+_LONGEST_SIDE = 1300  # maximum pixels of a side of a photo's copy
+_SMALLEST_SIDE = 50  # minimum pixels of a side of a copy: a piece and a pixel
+_SURROUNDINGS = 12  # pixels on each side with which a stroke is compared
+_CONTRAST = 32  # levels by which a stroke differs, if the picture has all 256
+_NOISES = 5  # a stroke differs by this multiple of the usual difference of two pixels
+_LEAST_RANGE = 64  # minimum range of levels that is assumed for a picture
+_ACROSS, _ALONG = 4, 24  # height and width in pixels of half a piece of a line
+_LEAST_STROKES = 18  # minimum number of strokes in a piece of 8 × 48 pixels
 
 _OF_EIGHT_BITS = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr"})
 
 
 def factor(size: tuple[int, int]) -> int:
-    """By how much a picture is made smaller before it is looked at: a power of two."""
+    """Return the power of two by which a picture is reduced before it is examined."""
     by = 1
     while size[0] * size[1] > _MOST_PIXELS and max(size) > _LONGEST_SIDE * by:
         by *= 2
@@ -52,8 +54,8 @@ def may_hold_text(picture: Image) -> bool:
 
 
 def _contrast(levels: npt.NDArray[np.uint8]) -> int:
-    """Levels of brightness by which a stroke differs from its surroundings: more in pictures with contrast
-    or noise."""
+    """Return the number of levels by which a stroke differs from its surroundings. It is larger in pictures
+    with contrast or noise."""
     darkest, lightest = (_quantile(levels[::3, ::3], share) for share in (0.001, 0.999))
     few = levels[::9]
     steps = np.maximum(few[:, 1:], few[:, :-1]) - np.minimum(few[:, 1:], few[:, :-1])
@@ -62,13 +64,13 @@ def _contrast(levels: npt.NDArray[np.uint8]) -> int:
 
 
 def _quantile(levels: npt.NDArray[np.uint8], share: float) -> int:
-    """The level that this share of the pixels has at most."""
+    """Return the level that this share of the pixels does not exceed."""
     counts = np.bincount(levels.ravel(), minlength=256)
     return int(np.searchsorted(np.cumsum(counts), share * levels.size))
 
 
 def most_strokes(copy: Image, contrast: int) -> int:
-    """The most beginnings of strokes in any piece of a line or of a column."""
+    """Return the maximum number of strokes that begin in any piece of a line or column."""
     from PIL import ImageFilter
 
     levels = np.asarray(copy)
@@ -86,10 +88,11 @@ def most_strokes(copy: Image, contrast: int) -> int:
 
 
 def _fullest_piece(begins: npt.NDArray[np.uint8], height: int, width: int) -> int:
-    """The most beginnings in any piece of twice this height and width; the pieces overlap by half."""
+    """Return the maximum number of beginnings in any piece of twice this height and width. The pieces overlap
+    by half."""
     rows, columns = begins.shape[0] // height, begins.shape[1] // width
     begins = begins[: rows * height, : columns * width]
     strips = begins.reshape(rows, height, columns * width).sum(axis=1, dtype=np.uint8)
-    cells = strips.reshape(rows, columns, width).sum(axis=2, dtype=np.uint8)  # half of 4 × 24 at most
+    cells = strips.reshape(rows, columns, width).sum(axis=2, dtype=np.uint8)  # at most half of 4 × 24
     pieces = cells[:-1, :-1] + cells[:-1, 1:] + cells[1:, :-1] + cells[1:, 1:]
     return int(pieces.max())

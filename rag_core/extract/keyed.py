@@ -1,6 +1,5 @@
-"""Data files → their entries: those of JSON (see `nested`), the records of JSON Lines, TOML and INI tables,
-Terraform blocks. Short neighbours share a segment.
-"""
+"""Data files → their entries: those of JSON (see `nested`), records of JSON Lines, tables of TOML and INI,
+and Terraform blocks. Short neighbours share a segment."""
 
 from __future__ import annotations
 
@@ -19,10 +18,10 @@ _LARGE = 200
 _GROUP = 600
 
 _DATE_KEYS = "timestamp date datetime time created_at create_time created sent_at ts".split()
-_SECONDS, _MILLISECONDS = range(10**8, 10**11), range(10**11, 10**14)  # since 1970; from 1973 on
+_SECONDS, _MILLISECONDS = range(10**8, 10**11), range(10**11, 10**14)  # since 1970, for times from 1973 on
 
 _Entry = tuple[int, str]
-"""(start, name) of a top-level entry, which goes on to the next one."""
+"""(start, name) of a top-level entry, which extends to the next one."""
 
 _RECORD = re.compile(r"^[ \t]*(\S)(?:.*(\S))?[ \t\r]*$", re.M)
 _TABLE = re.compile(r"^\[\[?([^\[\]\n]{1,200})\]\]?[ \t]*(?:[#;].*)?\r?$", re.M)
@@ -32,7 +31,8 @@ _COMMENT_ABOVE = re.compile(r"#|//|;")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
-    """The entries of a JSON document, or the records of JSON Lines; one segment for anything else."""
+    """Return the entries of a JSON document or the records of JSON Lines. Any other text becomes one
+    segment."""
     if len(text) <= _LARGE:
         return _grouped(text, [], "key")
     if records := _records(text):
@@ -41,7 +41,7 @@ def json_segments(text: str) -> tuple[Segment, ...]:
 
 
 def date_of_records(text: str) -> str | None:
-    """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD."""
+    """Return the newest day in the first or last records of JSON Lines, as YYYY-MM-DD, or None."""
     starts = _records(text)
     records = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     return max(filter(None, map(_day, (*records[:1], *records[-3:]))), default=None)
@@ -55,8 +55,8 @@ def _loaded(record: str) -> Any:
 
 
 def _day(record: str) -> str | None:
-    """The day of a record as YYYY-MM-DD, by the first of the usual keys that holds one: an ISO date or time,
-    or seconds or milliseconds since 1970."""
+    """Return the day of a record as YYYY-MM-DD, or None. It is taken from the first of the usual keys with an
+    ISO date or time, or with seconds or milliseconds since 1970."""
     value = _loaded(record)
     found = {key.lower(): str(each) for key, each in value.items()} if isinstance(value, dict) else {}
     for said in [found[key] for key in _DATE_KEYS if key in found]:
@@ -72,7 +72,7 @@ def _day(record: str) -> str | None:
 
 
 def table_segments(text: str) -> tuple[Segment, ...]:
-    """The ``[tables]`` of TOML and the sections of INI files."""
+    """Return the ``[tables]`` of TOML and the sections of INI files."""
     quoted = [match.start() for match in _TOML_STRING.finditer(text)]
     spans = list(zip(quoted[::2], [*quoted[1::2], len(text)], strict=False))
     entries: list[_Entry] = []
@@ -86,7 +86,7 @@ def table_segments(text: str) -> tuple[Segment, ...]:
 
 
 def terraform_segments(text: str) -> tuple[Segment, ...]:
-    """The top-level blocks of Terraform: ``resource "a" "b" {`` is ``resource.a.b``."""
+    """Return the top-level blocks of Terraform. The name of ``resource "a" "b" {`` is ``resource.a.b``."""
     entries = []
     for match in _TERRAFORM_BLOCK.finditer(text):
         name = ".".join([match[1], *re.findall(r"[^\s\"]+", match[2])])
@@ -95,10 +95,11 @@ def terraform_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _records(text: str) -> list[int]:
-    """The offsets at which the records of a file in JSON Lines begin; none if it is not such a file.
+    """Return the offsets where the records of a JSON Lines file begin, or [] for any other file.
 
-    It is one if each of its lines looks like an object or an array by its first and last character. Only the
-    first line is parsed, and the last may be cut off."""
+    In a JSON Lines file, each line looks like an object or array by its first and last character. Only the
+    first line is parsed, and the last may be cut off.
+    """
     starts: list[int] = []
     for match in _RECORD.finditer(text):
         is_begun = starts and match[1] in "{[" and match.end() == len(text)
@@ -110,7 +111,7 @@ def _records(text: str) -> list[int]:
 
 
 def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
-    """Entries begin at the comment lines directly above them."""
+    """Return the entries, each beginning at the comment lines directly above it."""
     commented: list[_Entry] = []
     floor = 0
     for start, name in entries:
@@ -126,9 +127,9 @@ def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
 
 
 def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) -> tuple[Segment, ...]:
-    """Entries as segments; what stands before the first leads it, short neighbours share one. ``anchor_ref``
-    is the first entry's name, of records their numbers (``4``, ``4-9``); only an entry on its own is a
-    heading path."""
+    """Return entries as segments. Text before the first entry belongs to it, and short neighbours share a
+    segment. ``anchor_ref`` is the first entry's name; for records it is their numbers (``4``, ``4-9``). Only
+    a single entry gets a heading path."""
     if not entries:
         return (Segment(0, len(text)),) if text else ()
     segments: list[Segment] = []
@@ -142,7 +143,7 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
 
 
 def _groups(text: str, entries: list[_Entry], *, share: bool) -> list[tuple[int, list[str]]]:
-    """Where each group of entries begins, and their names."""
+    """Return the offset where each group of entries begins, and the names of the entries in it."""
     groups: list[tuple[int, list[str]]] = []
     begin, was_large = 0, False
     for (start, name), (end, _) in pairwise([*entries, (len(text), "")]):

@@ -1,6 +1,6 @@
-"""The highlights and notes of a Kindle (``My Clippings.txt``), in whatever language it wrote them.
+"""Kindle highlights and notes (``My Clippings.txt``), in any language.
 
-Each entry has a line with its book, one with its place and day, and its text; a line of ``=`` ends it.
+Each entry has a line with its book, a line with its place and day, and its text. A line of ``=`` ends it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
 CLIPPINGS = ".clippings"
-"""What is added to the name of a file of clippings, as others end in ``.txt``, too."""
+"""Suffix that is added to the name of a file of clippings, because other files also end in ``.txt``."""
 END = b"\n==========\n"
 
 _LINE = re.compile(rb"^==========[ \t]*\r?$", re.M)
@@ -41,13 +41,13 @@ class Clipping:
     """A highlight or a note in a book."""
 
     book: str
-    author: str  #: '' if the line of the book names none.
-    place: str  #: The line with the page, the location and the day, as written.
+    author: str  #: The author; '' if the line of the book names none.
+    place: str  #: The line with page, location and day, as written.
     text: str
 
     @property
     def day(self) -> str | None:
-        """When it was made, in ISO form."""
+        """The day when it was created, in ISO form; None if unknown."""
         return first_in_name(self.place.rpartition("|")[2])
 
     @property
@@ -67,7 +67,7 @@ class Clipping:
 
     @property
     def properties(self) -> dict[str, str]:
-        """What is known of it, as in front matter."""
+        """Return its facts in the form of front matter."""
         page, location = _PAGE.search(self.place), _LOCATION.search(self.place)
         values = {
             "book": self.book,
@@ -79,7 +79,7 @@ class Clipping:
 
 
 def are_clippings(beginning: bytes) -> bool:
-    """Whether a text file with this beginning is one of clippings."""
+    """Whether a text file that begins so contains clippings."""
     first = _LINE.search(beginning)
     if first is None:
         return False
@@ -88,7 +88,7 @@ def are_clippings(beginning: bytes) -> bool:
 
 
 def clipping_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """The span of each entry, without the line that ends it."""
+    """Yield the span of each entry, without the line that ends it."""
     begun = 0
     for place, line in find_all(data, _LINE, _LONGEST_LINE):
         yield begun, place
@@ -97,7 +97,7 @@ def clipping_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def parse_clipping(text: str) -> Clipping | None:
-    """Read an entry; None if the text is not one."""
+    """Parse an entry. Returns None if the text is not an entry."""
     text = text.replace("\ufeff", "")
     match = _ENTRY.match(text)
     if match is None:
@@ -107,7 +107,7 @@ def parse_clipping(text: str) -> Clipping | None:
 
 
 def _book_and_author(line: str) -> tuple[str, str]:
-    """Return the title, and the author that stands in brackets at the end; '' without one."""
+    """Return the title, then the author in brackets at the end ('' if there is none)."""
     depth = 0
     for place in range(len(line) - 1, -1, -1):
         depth += (line[place] in ")）") - (line[place] in "(（")
@@ -118,7 +118,8 @@ def _book_and_author(line: str) -> tuple[str, str]:
 
 
 def read(text: str, name: str) -> Extracted | None:
-    """Read a file of clippings, of which a single one is the document itself; None for any other text."""
+    """Read a file of clippings. A single clipping becomes the document itself. Returns None for any other
+    text."""
     entries = _LINE_OF_TEXT.split(text)
     first = parse_clipping(entries[0])
     if len(entries) < 2 or first is None:

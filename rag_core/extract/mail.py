@@ -1,4 +1,5 @@
-"""Mail (EML, EMLX, MSG, TNEF) → headers, body and attachments of a message; of a mailbox (MBOX) of each."""
+"""Mail (EML, EMLX, MSG, TNEF) → headers, body and attachments of a message. For a mailbox (MBOX), of each
+message."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ _FIELDS = {"from": "From", "to": "To"}
 _LABELS = "X-Gmail-Labels", "X-Keywords", "Keywords"
 _READERS = {outlook.MAGIC: outlook.outlook_message, tnef.MAGIC: tnef.tnef_message}
 _DEEPEST = 3
-_MOST_SENDERS = 1000  # of a mailbox that can be filtered by; all are found as words
+_MOST_SENDERS = 1000  # maximum senders of a mailbox for filters; all are found as words
 _COUNT = re.compile(rb"\s*\d+[ \t]*\r?\n")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The message in ``data``, or the messages of a mailbox."""
+    """Return the message in ``data``, or the messages of a mailbox."""
     message = _of_outlook(data, path)
     if message is None and binary.signature(data):
         raise damaged(path, data)
@@ -52,16 +53,17 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _of_outlook(data: bytes, path: PurePosixPath) -> EmailMessage | None:
-    """The message in a file of Outlook; None for other files. Raises ExtractError for a damaged one."""
+    """Return the message in an Outlook file, or None for other files. Raises ExtractError for a damaged
+    file."""
     reader = next((read for magic, read in _READERS.items() if data.startswith(magic)), None)
     try:
         return reader(data) if reader else None
-    except Exception:  # whatever the package for such files raises
+    except Exception:  # the package for such files may raise anything
         raise damaged(path, data) from None
 
 
 def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:
-    """The messages of a mailbox, the newest first, each below its subject, sender and day."""
+    """Return the messages of a mailbox, newest first, each under its subject, sender and day."""
     builder, warnings = Builder(), list[str]()
     days, senders = list[str](), list[str]()
     messages = mailbox.newest_first(data)
@@ -70,12 +72,14 @@ def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:
             message = message_from_bytes(each.raw(data), policy=policy.default)
             sender, day = _header(message, "From"), _day(message)
             warnings += _add_of_mailbox(builder, each.number, message, sender, day)
-        except Exception:  # whatever the package for mail raises, the other messages are read
-            warnings.append(f"Message {each.number} is damaged; of it something or all cannot be read.")
+        except Exception:  # the mail package may raise anything; other messages are still read
+            warnings.append(f"Message {each.number} is damaged; some or all of it cannot be read.")
             continue
         if builder.is_full:
             left = f"{len(messages) - place:,} of its {len(messages):,} messages"
-            warnings.insert(0, f"The oldest are left out, or a part of them: {left}. Split the mailbox.")
+            warnings.insert(
+                0, f"The oldest messages are left out, at least in part: {left}. Split the mailbox."
+            )
             break
         senders.append(sender)
         days += [day] if day else []
@@ -88,7 +92,8 @@ def _read_mailbox(data: bytes, path: PurePosixPath) -> Extracted:
 def _add_of_mailbox(
     builder: Builder, number: int, message: EmailMessage, sender: str, day: str | None
 ) -> list[str]:
-    """Add a message of a mailbox below its subject, sender and day. Returns what could not be read."""
+    """Add a message of a mailbox under its subject, sender and day. Returns a sentence for each part that
+    could not be read."""
     subject = _header(message, "Subject")
     headings = subject, ", ".join(filter(None, (sender, day)))
     builder.begin("message", f"{number} {subject}", *headings)
@@ -98,8 +103,8 @@ def _add_of_mailbox(
 def _add_message(
     builder: Builder, message: EmailMessage, depth: int = 0, above: tuple[str, ...] = ()
 ) -> list[str]:
-    """Add a message with its attachments, which stand below the headings ``above``. Returns what could not be
-    read, a sentence each."""
+    """Add a message with its attachments, which are put under the headings ``above``. Returns a sentence for
+    each part that could not be read."""
     lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
     builder.add("\n".join(lines))
     content = content_of(message)
@@ -109,7 +114,7 @@ def _add_message(
     for attachment in content.attached:
         try:
             unread += _add_attachment(builder, attachment, depth, above)
-        except Exception as error:  # whatever its parser raises, the mail is read
+        except Exception as error:  # its parser may raise anything; the mail is still read
             readers.add_name(builder, attachment.name, above)
             if not isinstance(error, NotText):
                 unread.append(f"The attachment {attachment.name!r} cannot be read.")
@@ -119,8 +124,8 @@ def _add_message(
 def _add_attachment(
     builder: Builder, attachment: Attachment, depth: int, above: tuple[str, ...]
 ) -> list[str]:
-    """Add an attachment as its own reader reads it. Returns what could not be read in it. Raises
-    ExtractError."""
+    """Add an attachment, read by the reader of its format. Returns a sentence for each part that could not be
+    read. Raises ExtractError."""
     name, part = attachment.name, attachment.part
     if part.get_content_type() == "message/rfc822":
         inner = message_in(part)
@@ -134,7 +139,7 @@ def _add_attachment(
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """A header in one line; '' where it is missing or beyond what the parser can read.
+    """Return a header in one line, or '' if it is missing or the parser cannot read it.
 
     Bytes beyond ASCII, which old programs wrote without a charset, are decoded like those of a file.
     """
@@ -149,7 +154,7 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _labels(message: EmailMessage) -> tuple[str, ...]:
-    """What the owner's mail program filed a message under."""
+    """Return the folders or labels under which the owner's mail program filed a message."""
     labels = chain.from_iterable(_header(message, name).split(",") for name in _LABELS)
     return tuple(dict.fromkeys(label.strip(' "') for label in labels if label.strip(' "')))
 

@@ -1,6 +1,6 @@
-"""The parts of a message → what a mail program shows of them: texts in order, and attachments.
+"""The parts of a message → texts in order and attachments, as a mail program shows them.
 
-Of an *alternative* one version is taken; of all other multiparts each part.
+Of an *alternative* one version is used; of all other multiparts each part.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from rag_core.extract import encoding, mail_text, tnef, webpage
 from rag_core.extract.building import one_line
 
 _HELD = 0.8
-"""The share of the words of a page that its plain version must hold; else it is a stub."""
+"""Minimum share of an HTML version's words in its plain version. With fewer, the plain version is only a
+stub."""
 _WORD = re.compile(r"\w+")
 
 _BOUNDARY = re.compile(r"^--([^\s\"]{1,70})[ \t]{0,9}\r?\nContent-[A-Za-z-]{1,40}:", re.M)
@@ -31,7 +32,7 @@ _NAME_BY_KIND = {
     "application/pdf": "attachment.pdf",
     "application/ms-tnef": "winmail.dat",
 }
-"""How a part is called that has no name of its own, so that the reader of its format reads it."""
+"""Content type → name of a part without a name of its own. The name's suffix chooses the reader."""
 
 _ALWAYS_ATTACHED = frozenset({"text/calendar", "text/vcard", "text/x-vcard", "text/rtf"})
 _SIGNATURES = frozenset(
@@ -47,7 +48,7 @@ _SENTENCE_TNEF = (
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A part with the name under which it is shown."""
+    """A part of a message, with the name under which it is shown."""
 
     name: str
     part: MIMEPart
@@ -55,15 +56,16 @@ class Attachment:
 
 @dataclass(slots=True)
 class Content:
-    """What is shown of a part and of those in it."""
+    """The visible content of a part and of the parts in it."""
 
     texts: list[str] = field(default_factory=list)
     attached: list[Attachment] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  #: What is not read, a sentence each.
-    kinds: set[str] = field(default_factory=set)  #: The content types of its texts.
+    unread: list[str] = field(default_factory=list)  #: A sentence for each part that is not read.
+    kinds: set[str] = field(default_factory=set)  #: Content types of its texts.
 
     def add(self, other: Content, *, with_texts: bool = True) -> None:
-        """Add what is shown after it; without its texts, what is attached to another version."""
+        """Add other content after it. Without its texts, only its attachments are added, for another version
+        of a text."""
         if with_texts:
             self.texts += other.texts
             self.kinds |= other.kinds
@@ -72,7 +74,7 @@ class Content:
 
 
 def content_of(part: MIMEPart) -> Content:
-    """What is shown of a part."""
+    """Return the visible content of a part."""
     kind = part.get_content_type()
     name = _name_of(part)
     if kind in _SIGNATURES:
@@ -90,8 +92,8 @@ def content_of(part: MIMEPart) -> Content:
 
 
 def _with_its_boundary(part: MIMEPart) -> MIMEPart:
-    """A multipart whose parts stand between other lines than it declares, cut there; ``part`` itself if it
-    has none."""
+    """Return a multipart split at the lines between its parts, if these differ from the declared boundary.
+    Returns ``part`` itself if there are none."""
     payload = part.get_payload()
     begun = _BOUNDARY.search(payload) if isinstance(payload, str) else None
     if begun is None:
@@ -102,7 +104,7 @@ def _with_its_boundary(part: MIMEPart) -> MIMEPart:
 
 
 def _of_outlook(part: MIMEPart, name: str) -> Content:
-    """What is in a ``winmail.dat``: the text, and what is attached."""
+    """Return the text and the attachments in a ``winmail.dat``."""
     try:
         return content_of(tnef.tnef_message(_raw(part)))
     except (ValueError, LookupError, TypeError):
@@ -111,7 +113,7 @@ def _of_outlook(part: MIMEPart, name: str) -> Content:
 
 
 def _name_of(part: MIMEPart) -> str:
-    """The file name that a part declares; '' for none, or one that the package for mail cannot read."""
+    """Return the file name of a part, or '' if it declares none or the mail package cannot read it."""
     with suppress(IndexError, ValueError, TypeError, LookupError, AttributeError):
         return one_line(str(part.get_filename("") or ""))
     return ""
@@ -125,7 +127,7 @@ def _all_of(contents: Iterable[Content]) -> Content:
 
 
 def _one_version(versions: list[Content]) -> Content:
-    """Of several versions of one text the best, with the attachments of all."""
+    """Return the best of several versions of one text, with the attachments of all."""
     with_words = [version for version in versions if any(map(str.strip, version.texts))]
     pages = [version for version in with_words if "text/html" in version.kinds]
     plain = [version for version in with_words if version.kinds == {"text/plain"}]
@@ -140,14 +142,14 @@ def _one_version(versions: list[Content]) -> Content:
 
 
 def _holds(plain: Content, page: Content) -> bool:
-    """Whether a plain version says what the page says."""
+    """Whether a plain version contains the text of the HTML version."""
     words = set(_WORD.findall("\n".join(page.texts).casefold()))
     held = words & set(_WORD.findall("\n".join(plain.texts).casefold()))
     return len(held) >= _HELD * len(words)
 
 
 def _leaf(part: MIMEPart, kind: str, name: str) -> Content:
-    """What is shown of a part that has no others in it, or of a message in a message."""
+    """Return the visible content of a part without parts in it, or of a message inside a message."""
     is_text = part.get_content_maintype() in ("text", "multipart") and kind not in _ALWAYS_ATTACHED
     if kind == "message/delivery-status":
         return Content(["\n".join(map(str, part.walk()))], kinds={kind})
@@ -162,7 +164,7 @@ def _leaf(part: MIMEPart, kind: str, name: str) -> Content:
 
 
 def _plain(part: MIMEPart, text: str, kind: str) -> Content:
-    """What is shown of a plain text, and the files that are written into it."""
+    """Return the visible text of a plain part, and the files encoded in it."""
     found = mail_text.without_files(text)
     if str(part.get_param("format", "")).lower() == "flowed":
         found.text = mail_text.unflowed(found.text, delsp=str(part.get_param("delsp", "")).lower() == "yes")
@@ -186,7 +188,7 @@ def message_in(part: MIMEPart) -> EmailMessage:
 
 
 def bytes_of(part: MIMEPart) -> bytes:
-    """The bytes of a part; of text in UTF-8, if it is in the charset that it declares."""
+    """Return the bytes of a part. Text is converted to UTF-8 if its declared charset is correct."""
     if part.get_content_maintype() == "text" and part.get_content_charset():
         with suppress(LookupError, ValueError):
             return _raw(part).decode(part.get_content_charset("utf-8")).encode()
@@ -194,7 +196,7 @@ def bytes_of(part: MIMEPart) -> bytes:
 
 
 def _decoded(part: MIMEPart) -> str:
-    """The text of a part, by the charset that it declares; where that is wrong, as a file's."""
+    """Return the text of a part in its declared charset. If that is wrong, it is decoded like a file."""
     data = _raw(part)
     with suppress(LookupError, ValueError):
         return data.decode(part.get_content_charset("utf-8"))

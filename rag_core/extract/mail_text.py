@@ -1,5 +1,5 @@
-"""The plain text of a mail as its program shows it: soft line breaks (``format=flowed``, RFC 3676) joined,
-and files that are written into it (uuencode, yEnc) taken out."""
+"""The plain text of a mail as a mail program shows it: soft line breaks (``format=flowed``, RFC 3676) are
+joined, and files encoded in the text (uuencode, yEnc) are removed."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _SIGNATURE = "-- "
 _BEGIN = re.compile(r"begin[ \t]+[0-7]{3,4}[ \t]+(\S.{0,200})")
 _YENC = re.compile(r"=ybegin(?=[ \t]).{0,200}?[ \t]name=(\S.{0,200})")
 _SMALLEST, _LARGEST = "\x20", "\x60"  # characters of uuencode
-_A_LINE = 45  # bytes
+_A_LINE = 45  # maximum number of bytes in a line
 _SENTENCE_YENC = "The attachment {!r} is written in yEnc and is not read."
 _SENTENCE_CUT = "The attachment {!r} is damaged or cut off; only its beginning is read."
 
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """A text without the files written into it."""
+    """A text without the files that were encoded in it."""
 
     text: str
-    files: list[tuple[str, bytes]] = field(default_factory=list)  #: The name and the bytes of each.
-    names: list[str] = field(default_factory=list)  #: Of files that are not read.
-    unread: list[str] = field(default_factory=list)  #: What is not read, a sentence each.
+    files: list[tuple[str, bytes]] = field(default_factory=list)  #: (name, bytes) of each file.
+    names: list[str] = field(default_factory=list)  #: Names of files that are not read.
+    unread: list[str] = field(default_factory=list)  #: A sentence for each file that is not read.
 
 
 def unflowed(text: str, *, delsp: bool) -> str:
-    """``text`` in ``format=flowed`` with each paragraph in one line; ``delsp``: the space before a soft break
-    is no part of the text."""
+    """Return ``text`` in ``format=flowed`` with each paragraph in one line. With ``delsp``, the space before
+    a soft break is removed."""
     lines: list[str] = []
-    open_depth = -1  # of the quote whose last line goes on
+    open_depth = -1  # depth of the quote whose last line continues
     for written in text.split("\n"):
         line = written.removesuffix("\r")
         quote = _QUOTE.match(line)
@@ -52,7 +52,7 @@ def unflowed(text: str, *, delsp: bool) -> str:
 
 
 def without_files(text: str) -> WrittenFiles:
-    """``text`` without the files that are written into it as uuencode or yEnc."""
+    """Return ``text`` without the files encoded in it as uuencode or yEnc."""
     if not ("\nbegin" in f"\n{text}" or "=ybegin " in text):
         return WrittenFiles(text)
     lines = text.replace("\r\n", "\n").split("\n")
@@ -77,7 +77,7 @@ def without_files(text: str) -> WrittenFiles:
 
 
 def _add(found: WrittenFiles, name: str, pieces: Sequence[bytes], lines: Sequence[str], first: int) -> int:
-    """Add a file. Returns where the text goes on after it."""
+    """Add a file. Returns the index of the line after it."""
     name = one_line(name)
     found.files.append((name, b"".join(pieces)))
     place = first + len(pieces)
@@ -88,14 +88,14 @@ def _add(found: WrittenFiles, name: str, pieces: Sequence[bytes], lines: Sequenc
 
 
 def _uuencoded(lines: Sequence[str], place: int) -> Iterator[bytes]:
-    """The bytes of each line from ``place`` on, up to the first that is not uuencoded."""
+    """Yield the bytes of each line from ``place`` on, up to the first line that is not uuencoded."""
     while place < len(lines) and (piece := _decoded(lines[place])):
         yield piece
         place += 1
 
 
 def _decoded(line: str) -> bytes:
-    """The bytes of a line of uuencode; none if it is another line. Spaces at its end may be lost."""
+    """Return the bytes of a uuencoded line, or b'' for any other line. Spaces at its end may be missing."""
     if not line or not all(_SMALLEST <= char <= _LARGEST for char in line):
         return b""
     count = (ord(line[0]) - 32) & 63

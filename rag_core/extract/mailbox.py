@@ -1,5 +1,5 @@
-"""A mailbox (MBOX) → its messages. A line that begins with ``From`` is where one begins only if it names a
-sender and a time, follows an empty line, and a header follows it."""
+"""A mailbox (MBOX) → its messages. A line that begins with ``From`` starts a message only if it names a
+sender and a time, follows an empty line, and is followed by a header."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ _LONGEST_LINE = 1_006
 _TIME = re.compile(rb"\d\d?:\d\d")
 _YEAR = re.compile(rb"\b(?:19|20)\d\d\b")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""The beginning of the time that computers count."""
+"""The start of Unix time."""
 _WEEKDAYS = frozenset((b"mon", b"tue", b"wed", b"thu", b"fri", b"sat", b"sun"))
 _HEADER = re.compile(rb">?[!-9;-~]+[: ]")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _DATE = re.compile(rb"^Date:([^\n]{1,100})", re.M | re.I)
 _ID = re.compile(rb"^Message-ID:[ \t]*(?:\n[ \t]+)?<?([!-=?-~]{1,200})>?[ \t]*$", re.M | re.I)
 _MOST_OF_A_HEAD = 65_536
-_LONGEST_NAME = 200  # of a field in a header
+_LONGEST_NAME = 200  # maximum characters of the name of a header field
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Where a message is in a mailbox, and when it was sent."""
+    """The span of a message in a mailbox, and the time when it was sent."""
 
-    number: int  #: From 1.
+    number: int  #: Its position, from 1.
     start: int  #: Offset of its headers.
     end: int
-    sent: datetime  #: Of one that does not say so, when the one before it was sent.
+    sent: datetime  #: When it was sent; if it does not say so, the time of the message before it.
 
     def raw(self, mailbox: Sliced) -> bytes:
-        """The message as it was sent."""
+        """Return the message as it was sent."""
         return as_sent(mailbox[self.start : self.end])
 
 
 def as_sent(message: bytes) -> bytes:
-    """A message of a mailbox without the ``>`` that it puts before a line that begins with ``From``."""
+    """Return a message without the ``>`` that a mailbox adds before lines beginning with ``From``."""
     return _ESCAPED.sub(rb"\1", message)
 
 
 def newest_first(mailbox: Sliced) -> list[Message]:
-    """The messages of a mailbox, the newest first."""
+    """Return the messages of a mailbox, newest first."""
     found: list[Message] = []
     sent = datetime.min.replace(tzinfo=UTC)
     for number, (start, end) in enumerate(_spans(mailbox), 1):
@@ -56,7 +56,7 @@ def newest_first(mailbox: Sliced) -> list[Message]:
 
 
 def id_of(mailbox: Sliced, message: Message) -> str:
-    """The id that the message gives itself; '' if there is none or it is malformed."""
+    """Return the id in the message's headers, or '' if it is missing or malformed."""
     match = _ID.search(_head(mailbox, message.start, message.end))
     return match[1].decode("ascii") if match else ""
 
@@ -65,7 +65,7 @@ def _spans(mailbox: Sliced) -> Iterator[tuple[int, int]]:
     lines = find_all(mailbox, _FROM_LINE, _LONGEST_LINE)
     places = [(start, start + len(line)) for start, line in lines if _separates(mailbox, start, line)]
     beginning = mailbox[:_MOST_OF_A_HEAD]
-    if not places and beginning.strip():  # one message, perhaps after a line of another kind
+    if not places and beginning.strip():  # a single message, perhaps after another line
         places = [(0, match.end() if (match := _FROM_LINE.match(beginning)) else 0)]
     ends = [*(start for start, _ in places[1:]), len(mailbox)]
     for (_, start), end in zip(places, ends, strict=False):
@@ -73,13 +73,13 @@ def _spans(mailbox: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def _head(mailbox: Sliced, start: int, end: int) -> bytes:
-    """The headers of the message from ``start`` to ``end``, with plain line ends."""
+    """Return the headers of the message from ``start`` to ``end``, with plain line ends."""
     beginning = mailbox[start : min(end, start + _MOST_OF_A_HEAD)]
     return beginning.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
 
 
 def _separates(mailbox: Sliced, start: int, line: bytes) -> bool:
-    """Whether the ``line`` at ``start`` is the one before a message."""
+    """Whether the ``line`` at ``start`` separates two messages."""
     follows_empty = not start or mailbox[max(0, start - 3) : start].endswith((b"\n\n", b"\n\r\n"))
     end = start + len(line)
     return (
@@ -90,7 +90,7 @@ def _separates(mailbox: Sliced, start: int, line: bytes) -> bool:
 
 
 def _names_sender_and_time(line: bytes) -> bool:
-    """Whether a line is ``From ada@example.org Sat Feb  3 10:00:00 2024`` or the like."""
+    """Whether a line looks like ``From ada@example.org Sat Feb  3 10:00:00 2024``."""
     words = line.split()[1:]
     if not (_TIME.search(line) and _YEAR.search(line)):
         return False
@@ -100,7 +100,7 @@ def _names_sender_and_time(line: bytes) -> bool:
 
 
 def _time_of(head: bytes) -> datetime | None:
-    """When a message was sent, by its headers."""
+    """Return the time when a message was sent, from its headers, or None."""
     match = _DATE.search(head)
     try:
         sent = parsedate_to_datetime(match[1].decode("ascii", "replace").strip()) if match else None

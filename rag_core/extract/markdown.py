@@ -1,7 +1,7 @@
 """Markdown → sections, tags and links, in one pass over the lines.
 
-A scanner, not a parser: it tells a heading, a tag or a link of CommonMark and Obsidian from what only looks
-like one. It never backtracks: the work is linear in the text.
+This is a scanner, not a parser: it distinguishes real headings, tags and links of CommonMark and Obsidian
+from text that only looks like them. It never backtracks, so it takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rag_core.text.numbers import Span
 from rag_core.types import Extracted, Link, LinkType, Segment, TitleSource
 
 HEADING_LIMIT = 200
-"""Characters of a heading kept as its name; a longer Setext paragraph is no heading."""
+"""Maximum number of characters of a heading. A longer Setext paragraph is no heading."""
 
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
@@ -32,28 +32,29 @@ _INDENTED = re.compile(r" {0,3}\t| {4}")
 _BLOCKS = {"<!--": "-->", "$$": "$$", "%%": "%%"} | {
     f"<{tag}": f"</{tag}>" for tag in ("pre", "script", "style", "textarea")
 }
-"""What begins a stretch without headings, and what ends it."""
+"""Beginning of a block without headings → its end."""
 _BLOCK_START = r"^[ \t>]*(<!--|\$\$|%%|<(?:pre|script|style|textarea)(?=[\s>]))"
 _BLOCK = re.compile(_BLOCK_START)
 _BLOCK_OR_COMMENT = re.compile(_BLOCK_START + "|(<!--)")
 
 _HTML_TAG = re.compile(r"<[A-Za-z/][^<>]*>")
 _BRACKET = re.compile(r"\\.|[\[\]]", re.S)
-_URL = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")  # C:/notes is none
+_URL = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")  # C:/notes is not a URL
 
 # Obsidian's own exclusions (ASCII and general punctuation, spaces) and the full-width ones;
-# the zero-width joiner U+200D stays, emoji are made with it.
+# the zero-width joiner U+200D stays, because emoji contain it.
 _TAG = re.compile(
     r"(?:(?<=\s)|^)#([^\s\x00-\x1f!-,.:-@\[-^`{-~\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f"
     r"\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+)"
 )
 _TAG_OF_WORDS = re.compile(r"(?<![^\s(])#\[\[([^\[\]\n]{1,100})\]\]")
-"""A tag of Logseq: ``#[[two words]]``."""
+"""A Logseq tag: ``#[[two words]]``."""
 _NOT_A_NAME = re.compile(r"[\d/-]+")
 
 
 def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extracted:
-    """A Markdown document. ``path`` gives its title if neither front matter nor a heading does."""
+    """Return a Markdown document. Its title comes from ``path`` if neither front matter nor a heading has
+    one."""
     front = frontmatter.read_frontmatter(text)
     page = note_apps.page(text, front.body, of_notion=note_names.is_of_notion(path.name))
     text, values = page.text, {**page.values, **front.values}
@@ -86,10 +87,10 @@ def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extract
 
 
 def _outline(text: str, body: int) -> _Scanner:
-    """The headings, tags and links of a document whose text begins at ``body``."""
+    """Return the headings, tags and links of a document whose text begins at ``body``."""
     outline = _Scanner(text)
     position = 0
-    if "[[" in text[:body]:  # links in the properties count, too
+    if "[[" in text[:body]:  # links in properties count, too
         for line in text[:body].split("\n"):
             outline.links += _links(line, line, position)[0]
             position += len(line) + 1
@@ -102,7 +103,7 @@ def _outline(text: str, body: int) -> _Scanner:
 
 
 def _plain(heading: str) -> str:
-    """The text of a heading without inline markup, and without tags at its end."""
+    """Return the text of a heading without inline markup and without tags at its end."""
     words = heading[: 5 * HEADING_LIMIT].replace("\0", "").split()
     while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
         words.pop()
@@ -112,7 +113,8 @@ def _plain(heading: str) -> str:
 
 @dataclass(slots=True)
 class _Scanner:
-    """The outline so far, and what is open between two lines: a fence, a block, a paragraph, a list."""
+    """The outline so far, and the constructs that are open between two lines: a fence, a block, a paragraph,
+    a list."""
 
     text: str
     headings: list[Heading] = field(default_factory=list)
@@ -155,7 +157,8 @@ class _Scanner:
             self._inline(line, start)
 
     def _still_fenced(self, line: str) -> bool:
-        """Close the fence at its closing line, or where the quotation around it ends."""
+        """Close the fence at its closing line, or where its quotation ends. Returns whether it is still
+        open."""
         content = line.strip()
         if self._fence_quoted:
             if not content.startswith(">"):
@@ -167,7 +170,8 @@ class _Scanner:
         return True
 
     def _hide_blocks(self, line: str, start: int) -> str:
-        """The line with comments, formulas and raw HTML blanked out, cut where one goes on below."""
+        """Return the line with comments, formulas and raw HTML blanked out. If a block continues on the next
+        line, the line is cut there."""
         parts, at = [], 0
         pattern = _BLOCK if "`" in line else _BLOCK_OR_COMMENT
         while match := pattern.search(line, at):
@@ -176,7 +180,7 @@ class _Scanner:
             parts.append(line[at:begin])
             at = begin + len(opener)
             end = -1 if closer in self._never_closed else self.text.find(closer, start + at)
-            if end < 0:  # one that is never closed hides nothing but its mark
+            if end < 0:  # a block that is never closed hides only its mark
                 self._never_closed.add(closer)
             else:
                 self._skip_to = end + len(closer)
@@ -188,7 +192,7 @@ class _Scanner:
         return "".join(parts) + line[at:]
 
     def _is_heading(self, line: str, start: int) -> bool:
-        """Whether a line is a heading or the underline of one, which is then added."""
+        """Whether a line is a heading or the underline of one. The heading is then added."""
         if atx := _ATX.match(line):
             level, name = len(atx[1]), _CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT])
         elif self._paragraph < 0 or not _SETEXT.match(line) or start - self._paragraph > 2 * HEADING_LIMIT:
@@ -204,7 +208,7 @@ class _Scanner:
         return True
 
     def _follow_paragraph(self, line: str, start: int) -> None:
-        """Keep track of what a Setext underline would underline, and of lists."""
+        """Track lists, and the paragraph that a Setext underline would turn into a heading."""
         if _LIST_ITEM.match(line) and not _RULE.match(line):
             self._in_list, self._paragraph = True, -1
             return
@@ -230,20 +234,21 @@ class _Scanner:
 
 
 def _hide_code(line: str) -> str:
-    """``line`` with its code spans blanked out, length kept; one that goes on below is not seen."""
+    """Return ``line`` with its code spans blanked out, in the same length. Code that continues on the next
+    line is not recognized."""
     return _blank(line, [(start, end) for start, end, _ in code_spans(line)])
 
 
 def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
-    """The links of a line at the offset ``start``, and the line with them blanked out; ``hidden`` is the line
-    without its code."""
+    """Return the links of a line at the offset ``start``, then the line with them blanked out. ``hidden`` is
+    the line without its code."""
     wikilinks, hidden = _wikilinks(line, hidden, start)
     inline, hidden = _inline_links(line, hidden, start) if "](" in hidden else ([], hidden)
     return sorted([*wikilinks, *inline], key=lambda link: link.start), hidden
 
 
 def _wikilinks(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
-    """The links ``[[note#heading|label]]``, as in `_links`."""
+    """Return the links ``[[note#heading|label]]``, as `_links` does."""
     links: list[Link] = []
     spans: list[Span] = []
     end = 0
@@ -258,7 +263,7 @@ def _wikilinks(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
 
 
 def _inline_links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
-    """The links ``[label](path#heading)``, as in `_links`."""
+    """Return the links ``[label](path#heading)``, as `_links` does."""
     links: list[Link] = []
     spans: list[Span] = []
     opened: list[int] = []
@@ -285,7 +290,7 @@ def _link(kind: LinkType, line: str, begin: int, start: int, target: str, headin
 
 
 def _tags(hidden: str) -> list[str]:
-    """The ``#tags`` of a line whose code and links are blanked out, without ``#``."""
+    """Return the ``#tags`` of a line, without ``#``. Code and links must be blanked out."""
     if "<" in hidden:
         hidden = _HTML_TAG.sub(lambda match: "\0" * len(match[0]), hidden)
     found: list[str] = []
@@ -297,7 +302,8 @@ def _tags(hidden: str) -> list[str]:
 
 
 def _blank(line: str, spans: list[Span]) -> str:
-    """Spans may nest (an image inside a link); zero bytes are neither space nor word."""
+    """Return the line with ``spans`` replaced by zero bytes, which are neither space nor word. Spans may nest
+    (an image inside a link)."""
     parts, at = [], 0
     for begin, end in spans:
         if end > at:

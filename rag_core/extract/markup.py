@@ -1,4 +1,4 @@
-"""Headings → sections; reStructuredText → those of its own kinds of headings."""
+"""Turns headings into sections, and finds the headings of reStructuredText."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rag_core.types import Segment
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
 _ROLE = re.compile(r"(?<![\w:.-]):[\w:.-]+:`([^`<>]*)(?:<[^`<>]*>)?`")
 _MARKS = re.compile(r"``?|\*\*?|\|")
-_LONGEST = 1000  # characters of a heading that are looked at
+_LONGEST = 1000  # maximum number of characters of a heading that are examined
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Heading:
 def sections(
     headings: Iterable[Heading], start: int, end: int, *, marked: bool = False
 ) -> tuple[Segment, ...]:
-    """One segment from each heading to the next, and one for the text before the first, between the offsets
-    ``start`` and ``end``; ``marked`` ones keep the levels of their headings."""
+    """Return one segment from each heading to the next, and one for the text before the first heading,
+    between the offsets ``start`` and ``end``. With ``marked``, segments keep the levels of their headings."""
     segments: list[Segment] = []
     stack: list[Heading] = []
     begin = start
@@ -46,7 +46,8 @@ def sections(
 
 
 def rst_segments(text: str) -> tuple[Segment, ...]:
-    """Sections of reStructuredText; the kinds of adornment get their levels as they appear."""
+    """Return the sections of reStructuredText. Kinds of adornment get their levels in the order in which they
+    appear."""
     lines = text.split("\n")
     levels: dict[tuple[str, bool], int] = {}
     headings: list[Heading] = []
@@ -63,7 +64,8 @@ def rst_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _rst_heading(lines: list[str], number: int) -> tuple[str, bool] | None:
-    """(adornment character, overlined) if line ``number`` is the title of a section."""
+    """Return (adornment character, overlined) if line ``number`` is the title of a section, otherwise
+    None."""
     line = lines[number].rstrip()
     under = _adornment(lines, number + 1)
     if not under or not line or _adornment(lines, number):

@@ -1,5 +1,5 @@
-"""JSON and YAML → whole entries with the path that leads to them, such as ``services › svc2 › ports``. An
-entry is only cut into those in it if it does not fit a passage."""
+"""JSON and YAML → whole entries with the path to each, such as ``services › svc2 › ports``. An entry is split
+into its inner entries only if it does not fit into a passage."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rag_core.extract.building import one_line
 from rag_core.types import Segment
 
 _FITS = 400
-"""Characters of a passage of JSON and YAML for an embedder that reads 256 tokens."""
-_LARGE = 200  # an entry of so many characters shares its passage with no other
+"""Maximum characters in a passage of JSON or YAML, for an embedder that reads 256 tokens."""
+_LARGE = 200  # an entry with at least this many characters does not share its passage
 _DEEPEST = 12
 _NAMES = ("name", "id", "title", "key", "label")
 _LONGEST_NAME = 80
@@ -31,20 +31,21 @@ _SPACES = re.compile(r"[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class NestedEntry:
-    """An entry of a file; ``name`` is its key, or what an item of a list is called, '' for nothing."""
+    """An entry of a file. ``name`` is its key, or the name of an item of a list. An entry without a name has
+    ''."""
 
     start: int
     end: int
     name: str
-    begin: int  #: Where what it holds begins.
+    begin: int  #: Offset of its content.
 
 
 Children = Callable[[NestedEntry], list[NestedEntry]]
-"""The entries in an entry, in order; none for a value."""
+"""Returns the entries in an entry, in order, or [] for a value."""
 
 
 def entries_of_json(text: str) -> tuple[Segment, ...]:
-    """The entries of a JSON document; a single segment if the text is not JSON."""
+    """Return the entries of a JSON document, or () if the text is not JSON."""
     first = _skip(text, 0)
     try:
         _, end = _DECODER.raw_decode(text, first)
@@ -56,7 +57,7 @@ def entries_of_json(text: str) -> tuple[Segment, ...]:
 
 
 def yaml_segments(text: str) -> tuple[Segment, ...]:
-    """The entries of YAML, found by their indentation: nothing is loaded."""
+    """Return the entries of YAML, found by their indentation. Nothing is loaded."""
     marks = list(_marks(text))
     ends = _ends(marks, len(text))
     place_of = {mark.start: place for place, mark in enumerate(marks)}
@@ -79,7 +80,7 @@ def yaml_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _segments(text: str, whole: NestedEntry, children: Children) -> tuple[Segment, ...]:
-    """The smallest cuts of ``whole`` that fit; neighbours that are small share a segment."""
+    """Split ``whole`` into the largest entries that fit. Small neighbours share a segment."""
     pieces = list(_pieces(whole, children))
     if not pieces:
         return ()
@@ -107,8 +108,8 @@ def _segment(
 
 
 def _pieces(whole: NestedEntry, children: Children) -> Iterator[tuple[NestedEntry, tuple[str, ...]]]:
-    """Entries that fit, or hold no others, each with the names above it; they begin where the last one ends.
-    What stands before the first entry in one belongs to it."""
+    """Yield the entries that fit or have no inner entries, each with the names above it. Each begins where
+    the previous one ends. Text before the first inner entry belongs to that entry."""
     todo: list[tuple[NestedEntry, tuple[str, ...]]] = [(inner, ()) for inner in reversed(children(whole))]
     while todo:
         entry, above = todo.pop()
@@ -123,7 +124,8 @@ def _pieces(whole: NestedEntry, children: Children) -> Iterator[tuple[NestedEntr
 
 
 def _with_comments(text: str, starts: list[int]) -> list[int]:
-    """Entries begin at the comment lines directly above them that are no deeper."""
+    """Return the starts of entries, moved to the comment lines directly above them that are not indented
+    more."""
     moved = starts[:1]
     for start in starts[1:]:
         begin = start
@@ -143,7 +145,7 @@ def _with_comments(text: str, starts: list[int]) -> list[int]:
 
 
 def _json_children(text: str, entry: NestedEntry) -> list[NestedEntry]:
-    """The keys of an object or the items of a list, by the standard library's own scanner."""
+    """Return the keys of an object or the items of a list, found by the standard library's scanner."""
     opening = text[entry.begin : entry.begin + 1]
     if opening not in ("{", "["):
         return []
@@ -163,7 +165,7 @@ def _json_children(text: str, entry: NestedEntry) -> list[NestedEntry]:
 
 
 def _name_of(value: Any) -> str:
-    """What an item of a list is called."""
+    """Return the name of an item of a list, or '' if it has none."""
     if isinstance(value, dict):
         for key in _NAMES:
             if isinstance(value.get(key), str) and value[key].strip():
@@ -188,14 +190,15 @@ def _skip_spaces(text: str, place: int) -> int:
 class _Mark:
     """A key, or an item of a list."""
 
-    line: int  #: The offset of its line, if it is the first on it, else its own.
+    line: int  #: Offset of its line if it is the first on the line, otherwise its own offset.
     start: int
-    depth: int  #: Twice its column; of an item one more: it may stand below its key's first letter.
+    #: Twice its column, plus one for an item, because an item may stand below the first letter of its key.
+    depth: int
     name: str
 
 
 def _marks(text: str) -> Iterator[_Mark]:
-    scalar = -1  # the indentation of a key whose text goes on below it
+    scalar = -1  # the indentation of a key whose text continues below it
     for match in _LINE.finditer(text):
         line, offset = match[0].rstrip("\r\n"), match.start()
         body = line.lstrip(" ")
@@ -215,7 +218,7 @@ def _marks(text: str) -> Iterator[_Mark]:
 
 
 def _item_name(body: str) -> str:
-    """What an item is called whose first key is its name."""
+    """Return the name of an item whose first key is its name."""
     key = _KEY.match(body)
     if key and key[1].strip("\"'") in _NAMES:
         return body[key.end() :].strip(" \t\"'")[:_LONGEST_NAME]
@@ -223,7 +226,7 @@ def _item_name(body: str) -> str:
 
 
 def _ends(marks: list[_Mark], length: int) -> list[int]:
-    """Where each key or item ends: at the next one that is no deeper."""
+    """Return the end of each key or item: the next one that is not indented more."""
     ends = [length] * len(marks)
     outer: list[int] = []
     for place, mark in enumerate(marks):

@@ -1,4 +1,5 @@
-"""Formats that are not read yet, and what would help: the file is listed by its name with this sentence."""
+"""Formats that are not read yet, with advice for each. Such a file is listed by its name with this
+sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ _ADVICE = {
     "Save it as PDF to search its text.": ".djvu .djv .xps .oxps .ps .eps .indd .pub .vsd .vsdx .one .afpub",
     "Save it as EPUB to search its text.": ".mobi .azw .azw3 .kfx .prc .lit .lrf .pdb",
     "Export its mails as EML or MBOX to search them.": ".pst .ost .olm .dbx",
-    "Write down its words in a note, or put a transcript (SRT, VTT, TXT) beside it.": (
+    "Write its words into a note, or put a transcript (SRT, VTT, TXT) next to it.": (
         ".mp3 .m4a .m4b .wav .flac .ogg .oga .opus .aac .wma .aiff .aif .amr .mid .caf"
         " .mp4 .m4v .mov .avi .mkv .webm .wmv .flv .mpg .mpeg .3gp .mts .vob"
     ),
@@ -26,11 +27,11 @@ _SUFFIX_BY_KIND = {
     "a Kindle book": ".mobi",
     "a Matroska video": ".mkv",
 }
-"""What `binary` says of a file → a suffix of such files."""
+"""Kind of a file as `binary` names it → a suffix of such files."""
 
 
 def why_not_read(suffix: str, kind: str) -> str:
-    """Why a file with this lower-case suffix, or of this ``kind`` (see `binary`), is not read; '' for what
-    holds nothing to read."""
+    """Return the reason why a file with this lower-case suffix, or of this ``kind`` (see `binary`), is not
+    read. Returns '' for files that contain nothing to read."""
     advice = _ADVICE_BY_SUFFIX.get(suffix) or _ADVICE_BY_SUFFIX.get(_SUFFIX_BY_KIND.get(kind, ""))
     return f"This format is not read yet. {advice}" if advice else ""

@@ -1,4 +1,4 @@
-"""What Logseq and Notion write into Markdown besides its text: properties of a page, references to blocks."""
+"""Handles what Logseq and Notion add to Markdown: page properties and references to blocks."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _LISTS = {"tags": "tags", "tag": "tags", "alias": "aliases", "aliases": "aliases
 class AppNote:
     """A note as its app shows it."""
 
-    text: str  #: In as many lines as it was.
-    body: int  #: Where the text begins after the properties.
-    values: dict[str, Any] = field(default_factory=dict)  #: The properties, as in front matter.
-    tags: list[str] = field(default_factory=list)  #: Of single blocks.
+    text: str  #: The text, with the same number of lines.
+    body: int  #: Offset of the text after the properties.
+    values: dict[str, Any] = field(default_factory=dict)  #: The properties, in the form of front matter.
+    tags: list[str] = field(default_factory=list)  #: Tags of single blocks.
 
 
 def page(text: str, body: int, *, of_notion: bool) -> AppNote:
-    """The note in ``text`` whose front matter ends at ``body``."""
+    """Return the note in ``text``, whose front matter ends at ``body``."""
     note = AppNote(text, body)
     if "::" in text:
         _read_logseq(note)
@@ -88,7 +88,7 @@ def _add(values: dict[str, Any], key: str, said: str) -> None:
 
 
 def _listed(said: str) -> list[str]:
-    """The names in ``a, [[b c]], #d``."""
+    """Return the names in ``a, [[b c]], #d``."""
     names = [(linked or plain).strip().lstrip("#").strip("[]\"' ") for linked, plain in _NAMES.findall(said)]
     return [name for name in names if name]
 
@@ -106,26 +106,27 @@ def blocks_of(text: str) -> dict[str, str]:
 
 
 def _with_references(text: str) -> str:
-    """The text with that of a block where it is only named by its identifier."""
+    """Return the text with each reference to one of its own blocks replaced by the block's text."""
     if "((" not in text:
         return text
     return without_marks(text, _replaced(text, blocks_of(text)))
 
 
 def _replaced(text: str, text_of: Mapping[str, str]) -> list[Mark]:
-    """The references in a text to the blocks of ``text_of``, and what they are shown as."""
+    """Return the references in a text to the blocks of ``text_of``, with the text that each is shown as."""
     found = [(match, match[1] or text_of.get(match[3] or match[4])) for match in _REFERENCE.finditer(text)]
     return [Mark(*match.span(), shown) for match, shown in found if shown]
 
 
 def refers_to_blocks(text: str) -> bool:
-    """Whether ``text`` refers to a block by its identifier, as Logseq does: ``((identifier))``. Once a
-    note was read, only references to blocks of other notes are left in its text."""
+    """Whether ``text`` refers to a block by its identifier, as Logseq does: ``((identifier))``. A note that
+    was read only contains references to blocks of other notes."""
     return "((" in text and _REFERENCE.search(text) is not None
 
 
 def with_blocks(note: Extracted, text_of: Mapping[str, str]) -> Extracted:
-    """Return a note that was read with the text of the blocks of other notes that it refers to."""
+    """Return a note that was read, with each reference to a block of another note replaced by the block's
+    text."""
     marks = _replaced(note.text, text_of)
     ends = [mark.end for mark in marks]
     grown = [0, *accumulate(len(mark.shown) - (mark.end - mark.start) for mark in marks)]
@@ -145,7 +146,7 @@ def with_blocks(note: Extracted, text_of: Mapping[str, str]) -> Extracted:
 
 
 def _header(body: str, *, of_notion: bool) -> dict[str, Any]:
-    """The lines ``Key: value`` below the title, where there is nothing else in their paragraph."""
+    """Return the ``Key: value`` lines below the title, if their paragraph contains nothing else."""
     title = _TITLE.match(body)
     if title is None:
         return {}

@@ -1,5 +1,5 @@
-"""What the apps that keep notes write into the names of files: a time before the title (Zettelkasten, Denote,
-Org-roam), tags (Denote), folders (Logseq), an identifier after the title (Notion)."""
+"""Removes what note apps add to file names: a time before the title (Zettelkasten, Denote, Org-roam), tags
+(Denote), folders (Logseq), and an identifier after the title (Notion)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 def is_of_notion(name: str) -> bool:
-    """Whether Notion gave a file its name."""
+    """Whether Notion created a file, judged by its name."""
     return bool(_NOTION.search(name))
 
 
 def without_numbers(name: str) -> str:
-    """The name of a file, or its stem, without what an app wrote before and after its title, with ``/``
-    between the names of pages: ``202511081015 Bread`` → ``Bread``, ``a___b`` → ``a/b``."""
+    """Return the name or stem of a file without the parts that an app added before and after its title, with
+    ``/`` between the names of pages: ``202511081015 Bread`` → ``Bread``, ``a___b`` → ``a/b``."""
     if (denote := _DENOTE.match(name)) and denote[1]:
         return denote[1].replace("-", " ") + name[denote.end() :]
     name = _NOTION.sub("", name)
@@ -33,12 +33,12 @@ def without_numbers(name: str) -> str:
 
 
 def as_page(stem: str) -> str:
-    """The name of a page of Logseq, whose files have ``___`` or ``%2F`` for a slash."""
+    """Return the name of a Logseq page. Its file name has ``___`` or ``%2F`` in place of a slash."""
     name = stem.replace("___", "/")
     return unquote(name) if _ESCAPED.search(name) else name
 
 
 def tags_of_name(name: str) -> list[str]:
-    """The tags in a name of Denote: ``20251108T101500--walk__nature_dog``."""
+    """Return the tags in a Denote file name: ``20251108T101500--walk__nature_dog``."""
     denote = _DENOTE.match(name)
     return [tag for tag in denote[2].split("_") if tag] if denote and denote[2] else []

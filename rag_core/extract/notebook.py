@@ -1,4 +1,4 @@
-"""Jupyter notebooks (IPYNB) → their cells with what they printed; pictures and other data are left out."""
+"""Jupyter notebooks (IPYNB) → their cells with the printed output. Pictures and other data are left out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rag_core.types import Extracted
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.M)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MOST_PRINTED = 2000
-"""Characters kept of what a cell printed."""
+"""Maximum number of characters kept of a cell's output."""
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The notebook in ``data``: a segment for each cell, under the Markdown headings above it."""
+    """Return the notebook in ``data``, with a segment for each cell under the Markdown headings above it."""
     builder = Builder()
     headings: list[tuple[int, str]] = []
     title = ""
@@ -43,12 +43,12 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _cells(notebook: Any) -> Any:
-    """Return the cells of a notebook, whichever version of the format it has."""
+    """Return the cells of a notebook in any version of the format."""
     return notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
 
 
 def _printed(outputs: Any) -> Iterator[str]:
-    """What a person sees below a cell, without colours."""
+    """Yield the text that a person sees below a cell, without colours."""
     for output in outputs:
         data = output.get("data", {})
         if output.get("output_type") == "error":

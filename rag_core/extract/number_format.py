@@ -1,7 +1,7 @@
-"""A number and its format code, as spreadsheets keep them → the text that a person sees in the cell.
+"""Turns a number and its format code, as spreadsheets store them, into the text that the cell shows.
 
-The codes are those of ECMA-376, part 1, 18.8.31: up to four sections for positive and negative numbers, zero
-and text, such as ``#,##0.00 "EUR";[Red]-#,##0.00 "EUR"``.
+ECMA-376, part 1, 18.8.31 defines the codes. They have up to four sections for positive numbers, negative
+numbers, zero and text, such as ``#,##0.00 "EUR";[Red]-#,##0.00 "EUR"``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GENERAL = "General"
 _LONGEST_CODE = 500
 _MOST_DECIMALS = 30
 _EXACT = Context(prec=400)
-"""Digits enough for the largest number with all its decimals."""
+"""Has enough digits for the largest number with all its decimals."""
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.'
@@ -54,7 +54,7 @@ BUILT_IN = {
     11: "0.00E+00",
     12: "# ?/?",
     13: "# ??/??",
-    14: "yyyy-mm-dd",  # the order of day and month is that of the reader's country
+    14: "yyyy-mm-dd",  # the order of day and month depends on the reader's country
     15: "d-mmm-yy",
     16: "d-mmm",
     17: "mmm-yy",
@@ -80,7 +80,7 @@ BUILT_IN = {
     48: "##0.0E+0",
     49: "@",
 }
-"""The codes that a file names by their number alone."""
+"""The codes that files refer to by number only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class _Token:
 
 @dataclass(frozen=True)
 class _Section:
-    """One of the sections of a code."""
+    """One section of a format code."""
 
     code: str
     tokens: tuple[_Token, ...]
@@ -107,18 +107,18 @@ class _Section:
 
     @cached_property
     def plain_shape(self) -> re.Match[str] | None:
-        """The match of its signs if they are the common ones, such as ``#,##0.00``; None for others."""
+        """The match of its signs if they are common ones, such as ``#,##0.00``; otherwise None."""
         signs = "".join("T" if each.kind in ("text", "%") else each.text for each in self.tokens)
         return _PLAIN_SHAPE.fullmatch(signs)
 
     def holds(self, value: float) -> bool:
-        """Whether its condition is met, if it has one."""
+        """Whether ``value`` meets its condition. True if it has none."""
         return self.condition is None or _TESTS[self.condition[0]](float(value), self.condition[1])
 
 
 def displayed_number(value: float, code: str, *, since_1904: bool = False) -> str:
-    """Return ``value`` as a cell with this format code shows it; of a code that no program can follow the
-    plain number."""
+    """Return ``value`` as a cell with this format code shows it. If the code is invalid, the plain number is
+    returned."""
     sections = _sections(code)
     section, number = _chosen(value, sections)
     try:
@@ -130,7 +130,7 @@ def displayed_number(value: float, code: str, *, since_1904: bool = False) -> st
 
 
 def displayed_text(text: str, code: str) -> str:
-    """Return ``text`` as a cell with this format code shows it: in place of the ``@``."""
+    """Return ``text`` as a cell with this format code shows it: it replaces the ``@``."""
     section = _sections(code)[-1]
     if "@" not in section.kinds or section.code == "@":
         return text
@@ -143,7 +143,7 @@ def format_shows_date(code: str) -> bool:
 
 
 def plain_number(value: float) -> str:
-    """Return a number without a format, as a person types it: of whole numbers all digits."""
+    """Return a number without a format, as a person types it. A whole number has all its digits."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.15g}"
@@ -176,7 +176,7 @@ def _sections(code: str) -> tuple[_Section, ...]:
 
 
 def _token(match: re.Match[str]) -> _Token | None:
-    """Return the token of one match; None for colours, widths and the like, which have no text."""
+    """Return the token of one match, or None for colours, widths and the like, which have no text."""
     if match["general"]:
         return _Token("general", "")
     if match["exponent"]:
@@ -190,8 +190,8 @@ def _token(match: re.Match[str]) -> _Token | None:
 
 
 def _chosen(value: float, sections: Sequence[_Section]) -> tuple[_Section, float]:
-    """Return the section that shows ``value``, and the number that it shows: a section for negative numbers
-    has its own sign."""
+    """Return the section that shows ``value``, then the number that it shows. A section for negative numbers
+    contains its own sign."""
     numeric = [each for each in sections[:3] if "@" not in each.kinds] or list(sections[:1])
     if any(each.condition for each in numeric):
         section = next((each for each in numeric if each.holds(value)), numeric[-1])
@@ -233,7 +233,8 @@ def _number(value: float, section: _Section) -> str:
 
 
 def _general(value: float) -> str:
-    """Return a number as a cell without a format shows it, in at most 11 characters if it is no whole one."""
+    """Return a number as a cell without a format shows it. If it is no whole number, it has at most 11
+    characters."""
     if value == int(value) and value < 1e15:
         return str(int(value))
     if value < 1e-4 or value >= 1e15:
@@ -243,7 +244,7 @@ def _general(value: float) -> str:
 
 
 def _common(value: Decimal, tokens: Sequence[_Token], shape: re.Match[str]) -> str:
-    """Return a number whose digits are in one piece."""
+    """Return a number whose digits are contiguous."""
     unit = Decimal(1).scaleb(-min(len(shape["decimals"] or ".") - 1, _MOST_DECIMALS))
     rounded = value.quantize(unit, ROUND_HALF_UP, _EXACT)
     before = "".join(each.text for each in tokens[: shape.end("before")])
@@ -265,7 +266,7 @@ def _fixed(value: Decimal, tokens: Sequence[_Token]) -> str:
 
 
 def _commas_after(tokens: Sequence[_Token], end: int) -> int:
-    """Return how many commas follow the place ``end``: each divides by a thousand."""
+    """Return the number of commas after the offset ``end``. Each divides by a thousand."""
     count = 0
     while end + 1 + count < len(tokens) and tokens[end + 1 + count].kind == ",":
         count += 1
@@ -278,8 +279,8 @@ def _rounded(value: Decimal, decimals: int) -> str:
 
 
 def _whole(digits: str, tokens: Sequence[_Token], *, is_grouped: bool) -> str:
-    """Return the part before the point: digits fill the places from the right, and the first place has all
-    that are left."""
+    """Return the part before the decimal point. Digits fill the places from the right, and the first place
+    takes all remaining digits."""
     rest = digits.lstrip("0")
     first = next((index for index, token in enumerate(tokens) if token.kind == "digit"), 0)
     shown: list[str] = []
@@ -299,7 +300,7 @@ def _whole(digits: str, tokens: Sequence[_Token], *, is_grouped: bool) -> str:
 
 
 def _decimals(digits: str, tokens: Sequence[_Token]) -> str:
-    """Return the point and what follows it."""
+    """Return the decimal point and the digits after it."""
     shown: list[str] = []
     rest = digits
     for token in tokens:
@@ -313,7 +314,8 @@ def _decimals(digits: str, tokens: Sequence[_Token]) -> str:
 
 
 def _scientific(value: Decimal, tokens: Sequence[_Token]) -> str:
-    """Return a number with an exponent, which is a multiple of the digits before the point."""
+    """Return a number with an exponent. The exponent is a multiple of the number of digits before the
+    point."""
     at = next(index for index, token in enumerate(tokens) if token.kind == "exponent")
     mantissa = tokens[:at]
     point = next((index for index, token in enumerate(mantissa) if token.kind == "."), at)

@@ -1,4 +1,5 @@
-"""The text in pictures, by a program of this computer or a model on a server. It is read once and cached."""
+"""Reads the text in pictures, with a program on this computer or with a model on a server. Each text is read
+once and cached."""
 
 from __future__ import annotations
 
@@ -20,38 +21,42 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Ask = Callable[[bytes], tuple[str, str, str]]
-"""The text of a PNG or JPEG; else why it waits for a server, or why the server does not take it."""
+"""Returns three texts for a PNG or JPEG: its text, the reason why it must wait for the server, and the reason
+why the server refused it. At most one is not ''."""
 
 LEAST_SIDE = 40
-"""Pictures with a shorter side (pixels) are icons and rules."""
+"""Pictures with a shorter side, in pixels, are icons and rules."""
 _LONGEST_SIDE = 4000  # pixels; larger ones are scaled down
 _LARGE_PNG = 4_000_000  # bytes; a larger one is sent as JPEG
-_MOST_CHARACTERS = 100_000  # of what a server says of a picture
+_MOST_CHARACTERS = 100_000  # maximum length of a server's text for a picture
 _MOST_NOTES = 3
-_LISTS = "documents"  # the folder of the lists of pictures
+_LISTS = "documents"  # the folder with the lists of pictures
 
 
 class Waits(Exception):
-    """The server that reads the text in pictures cannot do so now; try later. The exception's text says
-    why."""
+    """Raised if the server that reads the text in pictures cannot do so now. Try later. The exception's text
+    is the reason."""
 
 
 class NotRead(Exception):
-    """The server that reads the text in pictures refused one picture. The exception's text says why."""
+    """Raised if the server that reads the text in pictures refused one picture. The exception's text is the
+    reason."""
 
 
 class RemoteReader(Protocol):
     """A model on a server that reads pictures."""
 
-    name: str  #: Its name, as the setting ``ocr`` has it.
+    name: str  #: Its name in the setting ``ocr``.
     leaves: bool  #: Whether pictures leave this machine.
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
-        """The text in a PNG or JPEG. Raises NotRead, and Waits also once it is not wanted any more."""
+        """Return the text in a PNG or JPEG. Raises NotRead. Raises Waits if the server is not available or
+        ``is_wanted()`` returns False."""
 
 
 class UnlessHidden:
-    """A server elsewhere that reads the pictures of a document until ``is_hidden()``, asked before each."""
+    """A remote server that reads the pictures of a document as long as the document is not hidden.
+    ``is_hidden()`` is called before each picture."""
 
     def __init__(self, remote: RemoteReader, is_hidden: Callable[[], bool]) -> None:
         self.name, self.leaves = remote.name, remote.leaves
@@ -59,7 +64,7 @@ class UnlessHidden:
         self._is_hidden = is_hidden
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
-        """The text in a picture, as `RemoteReader.read` gives it. Raises Waits, too, once the document is
+        """Return the text in a picture, as `RemoteReader.read` does. Also raises Waits when the document is
         hidden."""
         if self._is_hidden():
             raise Waits("A rule hides the document now, so its pictures are read on this computer.")
@@ -67,8 +72,8 @@ class UnlessHidden:
 
 
 def find_engine(setting: str) -> str | None:
-    """The engine for a setting of ``ocr``, None if it is not installed; ``auto`` takes the first one that is.
-    A model on a server is its own name."""
+    """Return the engine for a setting of ``ocr``, or None if it is not installed. ``auto`` selects the first
+    installed engine. For a model on a server, the setting itself is returned."""
     if is_remote(setting):
         return setting
     engines = (row for row in PICTURE_READERS.values() if setting in ("auto", row.name))
@@ -76,7 +81,7 @@ def find_engine(setting: str) -> str | None:
 
 
 def why_none(setting: str) -> str:
-    """Why nothing reads the text in pictures with this setting of ``ocr``."""
+    """Return the reason why this setting of ``ocr`` reads no text in pictures."""
     if setting == "off":
         return "OCR is off, so the text in pictures is not read."
     step = f"install Tesseract, or run {install_line('ocr')}"
@@ -84,7 +89,7 @@ def why_none(setting: str) -> str:
 
 
 REASONS = why_none("off"), why_none("auto")
-"""All that `why_none` says."""
+"""All values that `why_none` can return."""
 
 
 def is_remote(setting: str) -> bool:
@@ -96,7 +101,8 @@ def is_remote(setting: str) -> bool:
 def read_by_server(
     remote: RemoteReader | None, picture: bytes, is_wanted: Callable[[], bool]
 ) -> tuple[str, str, str]:
-    """What ``remote`` says of a picture while that is wanted, as `Ask`."""
+    """Return the answer of ``remote`` for a picture, in the form of `Ask`. ``is_wanted`` tells whether the
+    text is still wanted."""
     try:
         return remote.read(picture, is_wanted)[:_MOST_CHARACTERS] if remote else "", "", ""
     except Waits as why:
@@ -106,37 +112,38 @@ def read_by_server(
 
 
 class Reader:
-    """Reads the text in pictures with an engine; without one it finds none.
+    """Reads the text in pictures with an engine. Without an engine it finds no text.
 
-    ``folder`` keeps each text by the hash of its picture, and for each document which picture stands where,
-    so that a picture that was read once is not even drawn again. ``on_read`` is called after each picture,
-    which may take seconds. ``ask`` asks the server of a remote engine.
+    ``folder`` caches each text by the hash of its picture. It also stores the places of pictures in each
+    document, so that a picture that was read is not even drawn again. ``on_read`` is called after each
+    picture, which may take seconds. ``ask`` asks the server of a remote engine.
     """
 
     def __init__(
         self, folder: Path | None, on_read: Callable[[], None], ask: Ask = lambda _: ("", "", "")
     ) -> None:
         self.engine: str | None = None
-        self.waits = ""  #: Why whole pages of the document, or its pictures, are not read; '' if all are.
-        self.notes: list[str] = []  #: Why pictures of the document could not be read.
-        self.left: set[str] = set()  #: The places of pictures in the document that are not read yet.
-        self._most: int | None = None  # pictures that may still be read now; None: all
+        #: The reason why whole pages or pictures of the document are not read yet; '' if all are read.
+        self.waits = ""
+        self.notes: list[str] = []  #: The reasons why pictures of the document could not be read.
+        self.left: set[str] = set()  #: Places of pictures in the document that are not read yet.
+        self._most: int | None = None  # number of pictures that may still be read now; None for all
         self._setting = ""
-        self._is_late = False  # a picture took too long, so those that follow are left
+        self._is_late = False  # a picture took too long, so the following ones are left
         self._places: dict[str, str] = {}  # place in the document → digest of the picture read there
         self._folder = folder
         self._on_read = on_read
         self._ask = ask
 
     def begin(self, setting: str, data: bytes = b"", most: int | None = None) -> None:
-        """Read the pictures of the document ``data`` with the engine that ``setting`` names; at most ``most``
-        of those that were not read before."""
+        """Begin with the document ``data`` and the engine that ``setting`` names. At most ``most`` new
+        pictures are then read; None means all."""
         self.engine, self._setting, self._most = find_engine(setting), setting, most
         self.waits, self.notes, self.left, self._is_late = "", [], set(), False
         self._places = _listed(self._folder / _LISTS / _sha256(data), self.engine) if self._folder else {}
 
     def end(self, data: bytes) -> None:
-        """Keep which pictures the document ``data`` holds, for its next reading and for `prune`."""
+        """Store the places of pictures in the document ``data``, for its next reading and for `prune`."""
         if self._folder and self._places:
             lines = [f"{digest} {self.engine} {place}" for place, digest in sorted(self._places.items())]
             _write(self._folder / _LISTS / _sha256(data), "\n".join(lines))
@@ -149,13 +156,13 @@ class Reader:
         is_page: bool = False,
         preview: Callable[[], Image] | None = None,
     ) -> str:
-        """The text of a picture of the document; '' for a tiny one, and for one that is left for later.
+        """Return the text of a picture in the document, or '' if the picture is tiny or is left for later.
 
         Args:
-            place: where in the document it is.
-            draw: makes the picture; it is called only if its text is not known.
-            is_page: whether it is all that a page holds.
-            preview: makes a smaller copy. Where that shows no text, no engine of this computer is asked.
+            place: The picture's place in the document.
+            draw: Creates the picture. Called only if its text is not known.
+            is_page: Whether the picture is the whole content of a page.
+            preview: Creates a smaller copy. If it shows no text, a local engine is not asked.
 
         """
         if self.engine is None:
@@ -191,7 +198,7 @@ class Reader:
         return text or ""
 
     def _without_text(self, seen: Image) -> str:
-        """Keep that a picture holds no text; returns the digest under which that is kept."""
+        """Record that a picture contains no text. Returns the digest of the record."""
         digest = _sha256(f"no text {seen.size} ".encode() + seen.tobytes())
         if self._folder:
             _write(self._file(self._folder, digest), "")
@@ -202,13 +209,13 @@ class Reader:
         return folder / digest[:2] / f"{digest}.txt"
 
     def _cached(self, digest: str) -> str | None:
-        """The text that was read in a picture; None if none was."""
+        """Return the cached text of a picture, or None if the picture was not read."""
         with suppress(OSError, UnicodeDecodeError):
             return self._file(self._folder, digest).read_text("utf-8") if self._folder else None
         return None
 
     def _read(self, picture: Image) -> str | None:
-        """The text of a picture; None where the document is read without it."""
+        """Return the text of a picture, or None if the document must be stored without it."""
         try:
             if self.engine and not is_remote(self.engine):
                 return str(PICTURE_READERS[self.engine].opener.read(picture))
@@ -232,7 +239,7 @@ def _sha256(data: bytes) -> str:
 
 
 def _listed(file: Path, engine: str | None) -> dict[str, str]:
-    """Place → digest of the pictures that ``engine`` read in a document."""
+    """Return the pictures that ``engine`` read in a document: place → digest."""
     try:
         rows = [line.split(" ", 2) for line in file.read_text("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError):
@@ -253,17 +260,18 @@ def was_read(folder: Path, data: bytes) -> bool:
 
 
 def note_pictures(folder: Path, document: str, pictures: Iterable[str]) -> None:
-    """Keep for `prune` that a document shows these files of pictures; all by the sha256 of their bytes."""
+    """Record for `prune` that a document shows these picture files. All are identified by the sha256 of their
+    bytes."""
     used: set[str] = set()
     for each in pictures:
-        with suppress(FileNotFoundError):  # no text in it was read
+        with suppress(FileNotFoundError):  # its text was never read
             used.update(_digests(folder / _LISTS / each))
     _write(folder / _LISTS / document, "\n".join(sorted(used)))
 
 
 def prune(folder: Path, documents: Set[str]) -> None:
-    """Remove the cached texts of pictures that are in none of ``documents``, the sha256 hashes of their
-    bytes."""
+    """Delete the cached texts of pictures that are in none of ``documents``. Documents are identified by the
+    sha256 of their bytes."""
     used: set[str] = set()
     for listed in folder.glob(f"{_LISTS}/*"):
         if listed.name in documents:
@@ -276,12 +284,12 @@ def prune(folder: Path, documents: Set[str]) -> None:
 
 
 def _digests(listed: Path) -> set[str]:
-    """The digests in the list of a document's pictures."""
+    """Return the digests in a document's list of pictures."""
     return {line.split(" ", 1)[0] for line in listed.read_text("utf-8").splitlines()}
 
 
 def _packed(picture: Image) -> bytes:
-    """A picture as PNG, a large one as JPEG."""
+    """Return a picture as PNG, or as JPEG if it is large."""
     packed = io.BytesIO()
     picture.save(packed, "PNG", compress_level=6)
     if packed.tell() > _LARGE_PNG:
@@ -291,4 +299,4 @@ def _packed(picture: Image) -> bytes:
 
 
 reader = Reader(None, lambda: None)
-"""The reader of this process; the worker replaces it."""
+"""The reader of this process. The worker replaces it."""

@@ -1,5 +1,5 @@
-"""What the readers of Office files and e-books share: members of bounded size, XML without entities, the
-author and date, the text in drawings and charts."""
+"""Shared code of the readers of Office files and e-books: members of limited size, XML without entities,
+author and date, and the text in drawings and charts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lxml.etree import _Element
 
 from rag_core.extract.building import needs_password, one_line
 
-_MOST_BYTES = 200_000_000  # of a member
+_MOST_BYTES = 200_000_000  # maximum size of a member
 _OLE = b"\xd0\xcf\x11\xe0"  # an OLE file, in which Office puts the encrypted archive, called so:
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _CACHES = ("{*}tx", "{*}strCache", "{*}multiLvlStrCache", "{*}strLit", "{*}txData")
-"""Where a chart keeps the names of its series and categories."""
+"""Elements in which a chart stores the names of its series and categories."""
 
 BROKEN = (KeyError, ValueError, BadZipFile, zlib.error, EOFError, OSError, RuntimeError, etree.XMLSyntaxError)
-"""What reading a missing or damaged part of an archive raises."""
+"""Errors that are raised by reading a missing or damaged part of an archive."""
 
 
 def refuse_encrypted(data: bytes, path: PurePosixPath) -> None:
@@ -45,10 +45,11 @@ def is_encrypted(archive: ZipFile) -> bool:
 
 
 def core_properties(document: Any, warnings: list[str]) -> tuple[str, dict[str, Any]]:
-    """The title, and the date and author, in the properties of a document; none of damaged ones."""
+    """Return the title, then the date and author, from the properties of a document. Damaged properties are
+    left out."""
     try:
         return _core_properties(document.core_properties)
-    except (AttributeError, ValueError, TypeError):  # another element than its library expects
+    except (AttributeError, ValueError, TypeError):  # not the element that the library expects
         warnings.append("Its title, date and author are damaged.")
         return "", {}
 
@@ -63,14 +64,15 @@ def _core_properties(properties: Any) -> tuple[str, dict[str, Any]]:
 
 
 def text_of_graphic(part: bytes) -> str:
-    """The text that a person sees in a drawing: in its text boxes, in a chart (title, axes, names of series
-    and categories) or in SmartArt, and the alternative texts of pictures, a line each. Raises ValueError."""
+    """Return the visible text of a drawing, one line for each piece. It is in text boxes, charts (title,
+    axes, names of series and categories) and SmartArt, and in the alternative texts of pictures. Raises
+    ValueError."""
     return "\n".join(dict.fromkeys(filter(None, map(one_line, _words_of_graphic(xml(part))))))
 
 
 def _words_of_graphic(root: _Element) -> Iterator[str]:
     for element in root.iter("{*}p", "{*}cNvPr", *_CACHES):
-        if next(element.iterancestors("{*}Fallback"), None) is not None:  # the same for older programs
+        if next(element.iterancestors("{*}Fallback"), None) is not None:  # a copy for older programs
             continue
         match local_name(element):
             case "p":
@@ -82,21 +84,22 @@ def _words_of_graphic(root: _Element) -> Iterator[str]:
 
 
 def _pieces_of_paragraph(paragraph: _Element) -> Iterator[str]:
-    """The text of a paragraph of a drawing, with its equations."""
+    """Yield the text of a paragraph of a drawing, with its equations."""
     for element in paragraph.iter("{*}t", "{*}br"):
         yield " " if local_name(element) == "br" else element.text or ""
 
 
 def opened_package(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[str]]:
-    """Open a file in Open XML with its library, which knows only the usual kinds and namespaces and gives
-    up at any damaged part.
+    """Open an Open XML file with its library. The library knows only the usual kinds and namespaces, and
+    gives up at any damaged part, so the file is mended first if necessary.
 
-    Return the document, and a sentence for each part that had to be left out. Raises what the library raises
-    if the document itself is damaged."""
+    Returns the document, then a sentence for each part that had to be left out. Raises the library's errors
+    if the document itself is damaged.
+    """
     with ZipFile(io.BytesIO(data)) as archive:
         is_strict = _STRICT.search(member(archive, "_rels/.rels")) is not None
     if not is_strict:
-        with suppress(Exception):  # whatever its parser raises
+        with suppress(Exception):  # the parser may raise anything
             return open_document(io.BytesIO(data)), []
     mended, warnings = _mended(data)
     return open_document(io.BytesIO(mended)), warnings
@@ -116,12 +119,13 @@ _KINDS = {
         rb"|application/vnd\.openxmlformats-officedocument\.presentationml\.(?:slideshow|template)\.main\+xml"
     ): _FORMATS + b"presentationml.presentation.main+xml",
 }
-"""Files with macros, templates and slide shows → the kind that their library opens; all are built alike."""
+"""Kind of a file with macros, a template or a slide show → the kind that its library opens. All are built
+alike."""
 
 
 def _mended(data: bytes) -> tuple[bytes, list[str]]:
-    """A file in Open XML with transitional namespaces and without its damaged parts, and a sentence for each
-    of these."""
+    """Return an Open XML file with transitional namespaces and without its damaged parts, then a sentence for
+    each of these parts."""
     parts: dict[str, bytes] = {}
     warnings: list[str] = []
     with ZipFile(io.BytesIO(data)) as archive:
@@ -144,7 +148,7 @@ def _mended(data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _without_lost(name: str, relations: bytes, parts: Collection[str]) -> bytes:
-    """The relations of a part without those to parts that are not there."""
+    """Return the relations of a part without those to missing parts."""
     root = xml(relations)
     folder = posixpath.dirname(posixpath.dirname(name))
     for element in [*root.iter("{*}Relationship")]:
@@ -162,15 +166,17 @@ def _written(root: _Element) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part of a file in Open XML says of another part, or of an address."""
+    """A reference from a part of an Open XML file to another part or an address."""
 
-    kind: str  #: The last word of its type, such as ``comments``, the same in both namespaces of Open XML.
-    target: str  #: The name of the part in the archive, or the address.
+    #: Last word of its type, such as ``comments``, which is the same in both namespaces of Open XML.
+    kind: str
+    target: str  #: Name of the part in the archive, or the address.
     is_external: bool  #: Whether the target is an address.
 
 
 def relations(archive: ZipFile, part: str) -> dict[str, Relation]:
-    """The relations of a part by their ids; none if it has none. '' is the file itself. Raises ValueError."""
+    """Return the relations of a part by id, or {} if it has none. The part '' is the file itself. Raises
+    ValueError."""
     folder, name = posixpath.split(part)
     try:
         root = xml(member(archive, posixpath.join(folder, "_rels", f"{name}.rels")))
@@ -188,23 +194,24 @@ def relations(archive: ZipFile, part: str) -> dict[str, Relation]:
 
 
 def main_part(archive: ZipFile, usual: str) -> str:
-    """The name of the part with the document itself, ``usual`` if the file names none. Raises ValueError."""
+    """Return the name of the part with the document itself, or ``usual`` if the file names none. Raises
+    ValueError."""
     named = (each.target for each in relations(archive, "").values() if each.kind == "officeDocument")
     return next(named, usual)
 
 
 def local_name(element: _Element | None) -> str:
-    """The name of an element without its namespace; '' for None, comments and instructions."""
+    """Return the name of an element without its namespace, or '' for None, comments and instructions."""
     tag = None if element is None else element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def member(archive: ZipFile, name: str) -> bytes:
-    """The bytes of a file in ``archive``. Raises ValueError if it unpacks to more than 200 MB, KeyError if it
-    is not there."""
+    """Return the bytes of a file in ``archive``. Raises ValueError if it unpacks to more than 200 MB, and
+    KeyError if it is missing."""
     try:
         info = archive.getinfo(name)
-    except KeyError:  # names are compared without case
+    except KeyError:  # retry without case
         same = [each for each in archive.infolist() if each.filename.lower() == name.lower()]
         if not same:
             raise
@@ -217,7 +224,7 @@ def member(archive: ZipFile, name: str) -> bytes:
 
 
 def xml(data: bytes) -> _Element:
-    """The root of an XML document; nothing is fetched and no entity is expanded. Raises ValueError."""
+    """Return the root of an XML document. Nothing is fetched and no entity is expanded. Raises ValueError."""
     try:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:
@@ -225,8 +232,8 @@ def xml(data: bytes) -> _Element:
 
 
 def salvaged(data: bytes, name: str, warnings: list[str]) -> _Element:
-    """The root of an XML document, of a damaged one with what can be read of it, and a warning that names it.
-    Raises ValueError where nothing can."""
+    """Return the root of an XML document. If the document is damaged, the readable part is returned, and a
+    warning with its ``name`` is added. Raises ValueError if nothing can be read."""
     try:
         return xml(data)
     except ValueError:

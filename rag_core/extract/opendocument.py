@@ -1,5 +1,5 @@
-"""OpenDocument texts and presentations (ODT, ODP) → their text under its headings, or slide by slide, with
-tables, notes, comments, links, equations, alternative texts, charts, headers and footers."""
+"""OpenDocument texts and presentations (ODT, ODP) → their text under its headings, or slide by slide. It
+includes tables, notes, comments, links, equations, alternative texts, charts, headers and footers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _APART = {"note": "Notes", "annotation": "Comments"}
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``. A part that cannot be read is named in a warning. Raises ExtractError where
-    it needs a password."""
+    """Return the document in ``data``. A part that cannot be read is named in a warning. Raises ExtractError
+    if it needs a password."""
     builder = Builder()
     warnings: list[str] = []
     with ZipFile(io.BytesIO(data)) as archive:
@@ -49,7 +49,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _part(archive: ZipFile, name: str, warnings: list[str]) -> _Element | None:
-    """A part that a document may have; None if it is not there or damaged."""
+    """Return an optional part of a document, or None if it is missing or damaged."""
     try:
         return xml(member(archive, name))
     except KeyError:
@@ -87,7 +87,7 @@ def _add_text(builder: Builder, content: _Element, text: OpenText) -> None:
 
 
 def _add(builder: Builder, parent: _Element, text: OpenText) -> None:
-    """Add the paragraphs, headings and tables below ``parent`` in order."""
+    """Add the paragraphs, headings and tables in ``parent`` in order."""
     for element in parent.iterchildren():
         if text.hides(element):
             continue
@@ -122,7 +122,7 @@ def _is_on_every_slide(drawn: _Element) -> bool:
 
 
 def _add_beside(builder: Builder, text: OpenText, styles: _Element | None) -> None:
-    """Add what belongs to the whole document."""
+    """Add the texts that belong to the whole document."""
     lines: dict[str, None] = {}
     for margin in styles.iter("{*}master-page") if styles is not None else ():
         for part in margin.iterchildren():

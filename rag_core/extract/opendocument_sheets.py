@@ -20,7 +20,7 @@ _MIME = b"application/vnd.oasis.opendocument.spreadsheet"
 _APART_FROM_CELLS = tuple(f"{{*}}{name}" for name in "annotation a p object image title desc".split())
 _CELLS = ("{*}table-cell", "{*}covered-table-cell")
 _APART = frozenset({"annotation", "frame", "custom-shape", "object", "line", "rect"})
-"""What stands in a cell and is not its text."""
+"""Elements in a cell that are not part of its text."""
 _FIELDS = (
     "{*}sheet-name",
     "{*}page-number",
@@ -42,8 +42,8 @@ def is_spreadsheet(archive: ZipFile) -> bool:
 
 
 def read_into(builder: Builder, archive: ZipFile, path: PurePosixPath) -> list[str]:
-    """Add the sheets to a document. Return a sentence for each part that could not be read. Raises
-    ExtractError where it needs a password, and KeyError where it has no content."""
+    """Add the sheets to a document. Returns a sentence for each part that could not be read. Raises
+    ExtractError if the file needs a password, and KeyError if it has no content."""
     if is_encrypted(archive):
         raise needs_password(path)
     reader = _Reader(archive)
@@ -58,7 +58,7 @@ def read_into(builder: Builder, archive: ZipFile, path: PurePosixPath) -> list[s
 
 
 class _Reader:
-    """Goes through the content of a spreadsheet, one sheet after the other."""
+    """Reads the content of a spreadsheet, one sheet after the other."""
 
     def __init__(self, archive: ZipFile) -> None:
         self.warnings: list[str] = []  #: A sentence for each part that could not be read.
@@ -78,7 +78,7 @@ class _Reader:
         )
 
     def next_sheet(self) -> str | None:
-        """Go to the next sheet and return its name, None after the last."""
+        """Go to the next sheet. Returns its name, or None after the last sheet."""
         for event, element in self._events():
             if event == "start" and local_name(element) == "table":
                 self._sheet = one_line(_attribute(element, "name"))
@@ -86,7 +86,7 @@ class _Reader:
         return None
 
     def rows(self, beside: Beside) -> Iterator[Row]:
-        """Yield the rows of the sheet; add everything else that it shows to ``beside``."""
+        """Yield the rows of the sheet. Everything else that the sheet shows is added to ``beside``."""
         number = 1
         for event, element in self._events():
             kind = local_name(element)
@@ -102,12 +102,12 @@ class _Reader:
             element.clear()
 
     def _events(self) -> Iterator[tuple[str, _Element]]:
-        """Yield what follows; at the damage of a damaged file say so and stop."""
+        """Yield the following elements. If the file is damaged, add a warning and stop there."""
         try:
             yield from self._walk
         except BROKEN:
             where = f" in the sheet {self._sheet!r}" if self._sheet else ""
-            self.warnings.append(f"The file is damaged{where}; only what stands before that is found.")
+            self.warnings.append(f"The file is damaged{where}; only the part before the damage is found.")
             self._walk = iter(())
 
     def _cells(self, row: _Element, number: int, beside: Beside) -> list[str]:
@@ -141,7 +141,8 @@ class _Reader:
                     beside.add("Text boxes", row, part.text or "")
 
     def _read_picture(self, name: str, beside: Beside) -> None:
-        """Read the text in a picture. Copies that stand for charts lie in another folder."""
+        """Read the text in a picture. Pictures that are copies of charts are in another folder and are
+        skipped."""
         if not name.startswith("Pictures/"):
             return
         try:
@@ -164,12 +165,12 @@ class _Reader:
 
 
 def _attribute(element: _Element, name: str) -> str:
-    """Return an attribute of any namespace; '' if there is none."""
+    """Return an attribute in any namespace, or '' if there is none."""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 
 def _count(element: _Element, name: str) -> int:
-    """Return how often a cell or a row is there."""
+    """Return the number of times that a cell, row or space is repeated."""
     text = _attribute(element, name)
     return int(text) if text.isdecimal() and len(text) < 8 else 1
 
@@ -180,7 +181,7 @@ def _is_in_a_shape(paragraph: _Element) -> bool:
 
 
 def _shown(cell: _Element) -> str:
-    """Return what a cell shows: its paragraphs, or its value where a program wrote none."""
+    """Return the text that a cell shows: its paragraphs, or its value if a program wrote no paragraphs."""
     paragraphs = [_text(each) for each in cell.iterchildren("{*}p")]
     if any(paragraphs):
         return " ".join(paragraphs)
@@ -204,7 +205,7 @@ def _text(element: _Element) -> str:
 
 
 def _hidden(cell: _Element, shown: str) -> str:
-    """Return the number or the day of a cell if what it shows would not be found by it, else ''."""
+    """Return the number or day in a cell if a search for it would not find the text shown; otherwise ''."""
     if not shown:
         return ""
     if _attribute(cell, "value-type") == "date":

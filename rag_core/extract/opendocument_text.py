@@ -1,5 +1,5 @@
-"""The text of paragraphs in OpenDocument as it is shown. Notes, comments, frames, pictures and charts in a
-paragraph are collected separately."""
+"""The visible text of paragraphs in OpenDocument. Notes, comments, frames, pictures and charts in a paragraph
+are collected separately."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rag_core.extract.ruby import Readings
 
 _MOST_SPACES = 100
 FRAMES = frozenset({"frame", "custom-shape", "g", "rect", "ellipse", "line", "connector"})
-"""What is drawn on a page or a slide, and may hold text."""
+"""Elements that are drawn on a page or slide and may contain text."""
 
 
 class OpenText:
-    """Gives the text of elements. It collects by heading what is not part of the text: Notes, Comments,
-    Links, Pictures, Charts; and the boxes of text, which are read after their paragraph."""
+    """Returns the text of elements. It collects other content by heading: Notes, Comments, Links, Pictures,
+    Charts. Text boxes are collected, too, and read after their paragraph."""
 
     def __init__(self, archive: ZipFile, warnings: list[str], hidden: Set[str] = frozenset()) -> None:
-        """``hidden``: the names of styles that hide their text."""
+        """Create a reader for one document. ``hidden`` holds the names of styles that hide their text."""
         self.readings = Readings()
         self._hidden = hidden
         self._archive = archive
@@ -32,7 +32,7 @@ class OpenText:
         self._boxes: list[_Element] = []
 
     def of(self, element: _Element) -> str:
-        """Return the text of a paragraph, or of all paragraphs in an element, a line each."""
+        """Return the text of a paragraph, or of all paragraphs in an element, one line for each."""
         pieces = [element.text or ""]
         for child in element.iterchildren():
             pieces.append(self._piece(child))
@@ -42,21 +42,21 @@ class OpenText:
         return "".join(pieces)
 
     def hides(self, element: _Element) -> bool:
-        """Whether an element is not shown, by its style, a condition or the properties of its section."""
+        """Whether an element is hidden by its style, a condition or the properties of its section."""
         is_off = _attribute(element, "display") == "none" or _attribute(element, "is-hidden") == "true"
         return is_off or _attribute(element, "style-name") in self._hidden
 
     def taken(self, heading: str) -> list[str]:
-        """Return the lines below a heading, and forget them."""
+        """Return the lines collected under a heading, and forget them."""
         return list(self._lines.pop(heading, {}))
 
     def boxes(self) -> list[_Element]:
-        """Return the boxes of text and the tables in frames that were read last, and forget them."""
+        """Return the text boxes and framed tables collected since the last call, and forget them."""
         boxes, self._boxes = self._boxes, []
         return boxes
 
     def read_apart(self, element: _Element) -> None:
-        """Collect what an element holds that is not part of the text around it."""
+        """Collect the content of an element that is not part of the text around it."""
         name = local_name(element)
         if name == "annotation":
             author = element.findtext("{*}creator") or ""
@@ -98,7 +98,7 @@ class OpenText:
         return f"{text}\n" if name == "p" else text
 
     def _frame(self, frame: _Element) -> str:
-        """Return the equation in a frame; keep everything else."""
+        """Return the equation in a frame, and collect everything else."""
         equation = "".join(self._object(each, is_chart=False) for each in frame.iterchildren("{*}object"))
         if not equation:
             self.read_apart(frame)
@@ -124,7 +124,7 @@ class OpenText:
         return "\n".join(dict.fromkeys(lines))
 
     def _ruby(self, ruby: _Element) -> str:
-        """Return the base of a ruby, and keep its reading."""
+        """Return the base of a ruby, and collect its reading."""
         base = "".join(self.of(each) for each in ruby.iterchildren("{*}ruby-base"))
         self.readings.add(base, "".join(self.of(each) for each in ruby.iterchildren("{*}ruby-text")))
         return base
@@ -152,7 +152,7 @@ def hiding_styles(parts: Iterable[_Element | None]) -> set[str]:
 
 
 def _attribute(element: _Element, name: str) -> str:
-    """Return an attribute of any namespace; '' if there is none."""
+    """Return an attribute in any namespace, or '' if there is none."""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 

@@ -1,5 +1,5 @@
-"""Org (Emacs, Org-roam, Denote) → sections by stars, and what the file says of itself: title, tags, date,
-aliases, properties, links."""
+"""Org (Emacs, Org-roam, Denote) → sections by stars, and the file's metadata: title, tags, date, aliases,
+properties, links."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _QUOTED = re.compile(r"\"([^\"]*)\"|(\S+)")
 _LINK = re.compile(r"\[\[([^\[\]\n]{1,2000})\](?:\[([^\[\]\n]{0,1000})\])?\]")
 _SCHEME = re.compile(r"(id|file|roam|denote|attachment):", re.I)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_LONGEST = 1000  # characters of a heading that are looked at
+_LONGEST = 1000  # maximum number of characters of a heading that are examined
 _LONGEST_HEAD = 64_000
 _SETTINGS = frozenset(
     "options startup property setupfile latex_header latex_class html_head bind link macro columns todo tags"
     " archive export_file_name include priorities constants latex_header_extra latex_class_options"
     " seq_todo".split()
 )
-"""Keywords that say how Emacs treats the file."""
+"""Keywords that control how Emacs handles the file."""
 _OWN = frozenset("title filetags date roam_tags roam_alias roam_aliases id created".split())
 
 
 def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extracted:
-    """An Org file; ``path`` names it where it has no title."""
+    """Return the document in an Org file. Its title comes from ``path`` if the file has none."""
     front = frontmatter.read_frontmatter(text)  # only for `private`
     body, values = _head(text)
     shown, links = _without_addresses(text, body)
@@ -65,7 +65,7 @@ def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extract
 
 
 def _tags(values: dict[str, str], text: str, body: int) -> Iterator[str]:
-    """Return the tags of the file, then those of its headings, which begin at ``body``."""
+    """Yield the tags of the file, then those of its headings, which begin at ``body``."""
     yield from _names(values.get("filetags", ""), ":")
     yield from _names(values.get("roam_tags", ""), " ")
     yield from _names(values.get("keywords", ""), ",")
@@ -75,13 +75,14 @@ def _tags(values: dict[str, str], text: str, body: int) -> Iterator[str]:
 
 
 def _aliases(values: dict[str, str]) -> tuple[str, ...]:
-    """Return the other names of the file: words, or several words in quotes."""
+    """Return the aliases of the file: single words, or several words in quotes."""
     written = values.get("roam_aliases", "") + " " + values.get("roam_alias", "")
     return frontmatter.unique(one_line(quoted or word) for quoted, word in _QUOTED.findall(written))
 
 
 def _head(text: str) -> tuple[int, dict[str, str]]:
-    """Where the text begins after the keywords and properties of the file, and these with small letters."""
+    """Return the offset of the text after the file's keywords and properties, then these with lower-case
+    names."""
     values: dict[str, str] = {}
     place, is_drawer = 0, False
     for line in text[:_LONGEST_HEAD].splitlines(keepends=True):
@@ -109,13 +110,13 @@ def _add(values: dict[str, str], key: str, value: str) -> None:
 
 
 def _names(said: str, separator: str) -> list[str]:
-    """Tags that are written ``:a:b:``, ``a b`` or ``a, b``."""
+    """Return tags written ``:a:b:``, ``a b`` or ``a, b``."""
     between = separator if separator in said.strip() else r"[\s,]"
     return [name.strip().strip('"#') for name in re.split(between, said) if name.strip().strip('"#')]
 
 
 def _metadata(values: dict[str, str]) -> dict[str, Any]:
-    """The properties as a note's front matter has them."""
+    """Return the properties in the form of front matter."""
     found: dict[str, Any] = {key: value for key, value in values.items() if key not in _OWN | _SETTINGS}
     if identifier := values.get("id"):
         found["id"] = identifier
@@ -129,7 +130,7 @@ def _headings(text: str, body: int) -> Iterator[Heading]:
 
 
 def _without_addresses(text: str, body: int) -> tuple[str, list[Link]]:
-    """The text with labels in place of links, and the links; the lines stay."""
+    """Return the text with labels in place of links, then the links. Line numbers stay the same."""
     parts, links = [text[:body]], list[Link]()
     length, place = body, body
     for match in _LINK.finditer(text, body):
@@ -148,7 +149,7 @@ def _without_addresses(text: str, body: int) -> tuple[str, list[Link]]:
 
 
 def _link(address: str, label: str, start: int) -> Link | None:
-    """The link to another file, None for an address of the web."""
+    """Return the link to another file, or None for a web address."""
     scheme = _SCHEME.match(address)
     if scheme is None and (_URL.match(address) or address.startswith(("#", "*"))):
         return None

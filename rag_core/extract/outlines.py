@@ -1,4 +1,4 @@
-"""Outlines (OPML) and mind maps (MM) → their entries, each below those above it."""
+"""Outlines (OPML) and mind maps (MM) → their entries, each under the entries above it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _DECLARATION = re.compile(r"<\?xml[^<>]*>")
 _TEXTS = ("text", "title", "TEXT")
 _MORE = ("_note", "description", "htmlUrl", "xmlUrl", "url", "LINK")
-_DEEPEST = 3  # levels that are headings
+_DEEPEST = 3  # number of levels that become headings
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The entries in ``data``; if it is not an outline, it is read as plain text."""
+    """Return the entries in ``data``. If it is not an outline, it is read as plain text."""
     decoded = encoding.decode(data, "xml")
     text = _DECLARATION.sub("", decoded.text, count=1)
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)

@@ -1,4 +1,4 @@
-"""A message that Outlook saved (MSG) → the same as a mail. Read with python-oxmsg."""
+"""A message saved by Outlook (MSG) → an ordinary mail. Read with python-oxmsg."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SHOWN = ("From", "To", "Cc", "Date")
 
 
 def outlook_message(data: bytes) -> EmailMessage:
-    """The message in ``data`` with its attachments. If it is not one, the package's own exception is
-    raised."""
+    """Return the message in ``data`` with its attachments. If it is not an Outlook message, the package's own
+    exception is raised."""
     saved = Message.load(data)
     found = EmailMessage()
     for header, said in _headers(saved).items():
         if said := one_line(said, 2000):
-            with suppress(ValueError):  # an address that no mail may have
+            with suppress(ValueError):  # an invalid mail address
                 found[header] = said
     text, html = _read(lambda: saved.body, ""), _read(lambda: saved.html_body, "")
     if not text.strip() and not html:
@@ -43,14 +43,14 @@ def outlook_message(data: bytes) -> EmailMessage:
 
 
 def _read(part: Callable[[], Any], instead: Any) -> Any:
-    """A part of a message; ``instead`` where there is none, or one that the package cannot read."""
-    with suppress(Exception):  # whatever it raises, the other parts are read
+    """Return a part of a message, or ``instead`` if it is missing or the package cannot read it."""
+    with suppress(Exception):  # it may raise anything; the other parts are still read
         return part() or instead
     return instead
 
 
 def _headers(saved: Message) -> dict[str, str]:
-    """The headers that a mail program shows: those of the mail itself, else Outlook's own."""
+    """Return the headers that a mail program shows: those of the mail itself, or else Outlook's own."""
     headers = _read(lambda: saved.message_headers, {})
     sent = {name: headers.get(name) or "" for name in _SHOWN}
     everybody = _read(lambda: [f"{each.name} <{each.email_address}>" for each in saved.recipients], [])
@@ -66,7 +66,7 @@ def _headers(saved: Message) -> dict[str, str]:
 
 
 def _attach(found: EmailMessage, attachment: Any) -> None:
-    with suppress(Exception):  # what the package cannot read of one costs that one
+    with suppress(Exception):  # an unreadable attachment is skipped
         name = one_line(attachment.file_name or "") or "attachment"
         found.add_attachment(attachment.file_bytes or b"", "application", "octet-stream", filename=name)
 

@@ -41,13 +41,13 @@ from rag_core.extract.building import Builder, needs_password, one_line
 from rag_core.types import Extracted
 
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
-_LONGEST_SIDE = 4000  # pixels of a rendered page
-_LEAST_PICTURE = 100  # pixels of the shorter side
-_MOST_PICTURES = 20  # of a page
-_TITLE_WITHIN = 3000  # characters of the first page
+_LONGEST_SIDE = 4000  # maximum pixels of a side of a rendered page
+_LEAST_PICTURE = 100  # minimum pixels of the shorter side
+_MOST_PICTURES = 20  # maximum number of pictures of a page
+_TITLE_WITHIN = 3000  # number of characters of the first page that may contain the title
 _TITLE_LENGTH = 6, 160
 _FILLED_IN = {FPDF_ANNOT_WIDGET, FPDF_ANNOT_FREETEXT, FPDF_ANNOT_STAMP}
-"""Annotations whose text is on the page: fields of a form, typed text, stamps."""
+"""Annotations whose text is on the page: form fields, typed text, stamps."""
 _COMMENTS = {
     FPDF_ANNOT_TEXT, FPDF_ANNOT_HIGHLIGHT, FPDF_ANNOT_UNDERLINE, FPDF_ANNOT_SQUIGGLY, FPDF_ANNOT_STRIKEOUT,
 }  # fmt: skip
@@ -62,14 +62,14 @@ _OF_A_PART = re.compile(
     r"|inhalt(sverzeichnis)?|table des matières|sommaire|índice|indice",
     re.IGNORECASE,
 )
-"""What is no title of a whole document; the file's name is one."""
+"""Texts that are not the title of a whole document. The file's name is then used."""
 _BROKEN = re.compile(r"(?<!\w)(\w+)[\x02\ufffe\u00ad]\s*(\w+)")
-"""A word that is broken over two lines, with PDFium's mark in place of its hyphen."""
+"""A word that is broken over two lines, with PDFium's mark in place of the hyphen."""
 _COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``. Raises ExtractError where it needs a password."""
+    """Return the document in ``data``. Raises ExtractError if it needs a password."""
     try:
         pdf = PdfDocument(data)
     except PdfiumError as error:
@@ -77,7 +77,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             raise needs_password(path) from None
         raise
     with pdf:
-        with suppress(PdfiumError):  # fields without an appearance are not read then
+        with suppress(PdfiumError):  # then fields without an appearance are not read
             pdf.init_forms()
         builder, warnings = Builder(), []
         outline = _outline(pdf)
@@ -112,8 +112,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _largest_text(pdf: PdfDocument) -> str:
-    """The text in the largest letters of the first page, which is nearly always its title; '' where they are
-    hardly larger than most, or too many or few."""
+    """Return the text in the largest letters of the first page, which is nearly always its title. Returns ''
+    if these letters are hardly larger than most, or are too many or too few."""
     try:
         page = pdf[0].get_textpage()
     except PdfiumError:
@@ -129,10 +129,10 @@ def _largest_text(pdf: PdfDocument) -> str:
 
 
 def _text(pdf: PdfDocument, index: int) -> tuple[str, list[str]]:
-    """The text of a page, with its form fields, comments and the text in its pictures.
+    """Return the text of a page with its form fields and comments, then the texts of its pictures.
 
-    A page without any text, such as a scan, is read as one picture. PDFium's memory of the page is freed at
-    once, as a document may have thousands of pages.
+    A page without text, such as a scan, is read as one picture. PDFium's memory of the page is freed
+    immediately, because a document may have thousands of pages.
     """
     page = pdf[index]
     try:
@@ -152,10 +152,10 @@ def _text(pdf: PdfDocument, index: int) -> tuple[str, list[str]]:
 
 
 def _annotations(page: PdfPage) -> Iterator[tuple[int, str]]:
-    """The kind of each annotation on a page, and what it says."""
+    """Yield the kind and text of each annotation on a page."""
     for index in range(FPDFPage_GetAnnotCount(page)):
         annotation = FPDFPage_GetAnnot(page, index)
-        size = FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)  # bytes of UTF-16
+        size = FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)  # size in bytes of UTF-16
         said = create_string_buffer(size)
         FPDFAnnot_GetStringValue(annotation, b"Contents", cast(said, POINTER(FPDF_WCHAR)), size)
         yield FPDFAnnot_GetSubtype(annotation), said.raw.decode("utf-16-le", "replace").rstrip("\0")
@@ -163,7 +163,7 @@ def _annotations(page: PdfPage) -> Iterator[tuple[int, str]]:
 
 
 def _drawn(page: PdfPage) -> Image:
-    """A picture of a whole page."""
+    """Return a picture of a whole page."""
     scale = min(_SCAN_SCALE, _LONGEST_SIDE / max(page.get_size()))
     picture: Image = page.render(scale=scale).to_pil()
     return picture
@@ -172,7 +172,7 @@ def _drawn(page: PdfPage) -> Image:
 def _texts_of_pictures(page: PdfPage, number: int) -> Iterator[str]:
     pictures = page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=3)
     for index, picture in enumerate(islice(pictures, _MOST_PICTURES), 1):
-        with suppress(PdfiumError, ValueError):  # in a format that PDFium does not unpack
+        with suppress(PdfiumError, ValueError):  # PDFium cannot unpack some formats
             if min(picture.get_px_size()) >= _LEAST_PICTURE:
                 yield ocr.reader.text(f"page {number} picture {index}", partial(_unpacked, picture))
 
@@ -183,15 +183,16 @@ def _unpacked(picture: PdfImage) -> Image:
 
 
 def _joined(compounds: set[str], match: re.Match[str]) -> str:
-    """A broken word in one piece; with its hyphen where it is a name or the document has it so elsewhere."""
+    """Return a broken word in one piece. It keeps its hyphen if it is a name or if the document writes it
+    with a hyphen elsewhere."""
     head, tail = match.groups()
     keeps = f"{head}-{tail}" in compounds or not tail[0].islower()
     return f"{head}-{tail}" if keeps else head + tail
 
 
 def _outline(pdf: PdfDocument) -> dict[int, tuple[str, ...]]:
-    """Page number → the headings that its text stands under: those of the page's first entry, or of the last
-    one before it."""
+    """Return the headings of each page: page number → headings. They are those of the page's first outline
+    entry, or of the last entry before the page."""
     found: dict[int, tuple[str, ...]] = {}
     path: list[str] = []
     for entry in pdf.get_toc(max_depth=6):

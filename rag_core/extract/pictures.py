@@ -16,13 +16,13 @@ from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
-"""What is opened; other formats may start other programs."""
+"""Formats that are opened. Other formats might start other programs."""
 NO_TEXT = "No text was found in this picture."
-_MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
+_MOST_PAGES = 500  # maximum pages of a TIFF; of an animation only the first picture is read
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The text in a picture, page by page for a TIFF."""
+    """Return the text in a picture, page by page for a TIFF."""
     builder = Builder()
     with Image.open(io.BytesIO(data), formats=formats(path)) as picture:
         frames = _MOST_PAGES if picture.format == "TIFF" else 1
@@ -33,13 +33,13 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             builder.add_seen(ocr.reader.text(f"page {number}", draw, is_page=True, preview=preview))
         size = {"width": picture.width, "height": picture.height}
         found = builder.document("picture", path.name, metadata=size)
-        if found.text or ocr.reader.left or ocr.reader.notes:  # which say why there is none
+        if found.text or ocr.reader.left or ocr.reader.notes:  # these say why there is no text
             return found
         return replace(found, warnings=(NO_TEXT,))
 
 
 def _preview(data: bytes, formats: tuple[str, ...]) -> Image.Image:
-    """A copy of a picture in which text is looked for; a JPEG of a large photo is decoded smaller."""
+    """Return a copy of a picture to check for text. A JPEG of a large photo is decoded at a smaller size."""
     with Image.open(io.BytesIO(data), formats=formats) as picture:
         by = glance.factor(picture.size)
         picture.draft("L", (picture.width // by, picture.height // by))
@@ -47,12 +47,13 @@ def _preview(data: bytes, formats: tuple[str, ...]) -> Image.Image:
 
 
 def _upright(frame: Image.Image) -> Image.Image:
-    """A picture turned as its camera was held."""
+    """Return a picture rotated as its camera was held."""
     return ImageOps.exif_transpose(frame)
 
 
 def formats(path: PurePosixPath) -> tuple[str, ...]:
-    """The formats that the picture at ``path`` may have; HEIF where its reader is installed."""
+    """Return the formats that the picture at ``path`` may have. HEIF is included if its reader is
+    installed."""
     if path.suffix.lower() in (".heic", ".heif"):
         with suppress(ImportError):
             from pillow_heif import register_heif_opener
@@ -63,12 +64,12 @@ def formats(path: PurePosixPath) -> tuple[str, ...]:
 
 
 _SIGNATURES = b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"
-"""How pictures begin that can be opened; drawings, such as EMF, begin otherwise."""
+"""Beginnings of picture files that can be opened. Drawings, such as EMF, begin differently."""
 
 
 def text_of(blob: bytes, name: str = "", warnings: list[str] | None = None) -> str:
-    """The text of a picture inside a document; '' where it has none or cannot be opened. A damaged one is
-    named in ``warnings``."""
+    """Return the text of a picture inside a document, or '' if it has none or cannot be opened. A damaged
+    picture is named in ``warnings``."""
     try:
         preview = partial(_preview, blob, FORMATS)
         return ocr.reader.text(hashlib.sha256(blob).hexdigest(), lambda: _opened(blob), preview=preview)

@@ -1,4 +1,5 @@
-"""Text files → text, segments and metadata: in the process of the run, but HTML in the worker."""
+"""Text files → text, segments and metadata. They are read in the process of the run, except HTML, which the
+worker reads."""
 
 from __future__ import annotations
 
@@ -43,12 +44,12 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
     "rst": markup.rst_segments,
     "bibtex": references.reference_segments,
 }
-"""How each file type is cut into segments; files of all others are one."""
+"""File type → function that splits it into segments. Files of all other types are one segment."""
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """Read a text file; of ``path`` only the name tells something. Raises NotText for pictures, programs and
-    other binaries, ExtractError when the bytes claim an encoding that they break."""
+    """Read a text file. Only the name of ``path`` matters. Raises NotText for pictures, programs and other
+    binary files, and ExtractError if the bytes do not match the encoding that they declare."""
     if what := binary.signature(data):
         raise _not_text(path, what)
     kind = file_type(path)
@@ -82,7 +83,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:
-    """``document`` with how its words are pronounced, below a heading at its end."""
+    """Return ``document`` with the pronunciations of its words under a heading at its end."""
     if not readings:
         return document
     text = document.text.rstrip("\n") + "\n\n"
@@ -93,7 +94,7 @@ def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:
 
 
 def _exported(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted | None:
-    """What another app exported; None for any other file."""
+    """Return the document for an export of another app, or None for any other file."""
     found = None
     if kind == "text":
         found = exports.read_text(decoded.text, path.name)
@@ -140,7 +141,7 @@ def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracte
         heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
     elif kind == "bibtex" and len(segments) == 1:
         heading = " ".join(segments[0].heading_path)
-    # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
+    # Front matter is read only for `private`. In YAML, a first line of dashes begins the document itself.
     front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read_frontmatter(text)
     return Extracted(
         text=text,

@@ -1,7 +1,9 @@
-"""Whether a note says in its front matter that it is private.
+"""Decides whether a note's front matter makes the note private.
 
-A guest must never see a note that was meant to be private, so only a plain no is a no: front matter that
-names ``private`` and cannot be read for certain makes a note private, with a warning that says why.
+Guests must never see a note that was meant to be private. So only a clear no counts as no.
+
+If front matter names ``private`` but cannot be read with certainty, the note is private, with a warning that
+gives the reason.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 UNSURE = "It is private to be safe: "
-"""The beginning of the warning about a note whose privacy is not certain."""
+"""The beginning of the warning about a note whose privacy is uncertain."""
 
 _MERGE = "<<"
 PRIVATE_KEYS = ("private", _MERGE)
-"""The keys that tell of privacy: a mapping may have each only once."""
+"""The keys that set privacy. A mapping may have each only once."""
 
 _ADVICE = (
     "Write `private: true` or `private: false` once, in YAML between two lines of `---` at the very start."
@@ -24,8 +26,8 @@ _ADVICE = (
 _NO = frozenset({"", "false", "no", "n", "off", "0", "null", "none", "~"})
 _YES = frozenset({"true", "yes", "y", "on", "1"})
 
-# The name where a key can stand, and its value with the indented lines below it. Repetitions are bounded:
-# from each comma on only a few characters are looked at.
+# The name in the position of a key, and its value with the indented lines below. Repetitions are limited:
+# after each comma only a few characters are examined.
 _SETTING = re.compile(
     r"(?:^|[{,])[ \t]*(?:(?:[-?]|[&!]\S{0,40})[ \t]+){0,4}[\"']?private[\"']?(?:\s{0,9}[:\uff1a]|[ \t]*=)"
     r"(.*(?:\n+[ \t-].*)*)",
@@ -38,14 +40,15 @@ _CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
 
 
 class Claim(NamedTuple):
-    """Whether a note says that it is private. ``unsure`` tells the owner why that is not certain."""
+    """Whether a note says that it is private. ``unsure`` tells the owner why that is uncertain; '' if it is
+    certain."""
 
     private: bool = False
     unsure: str = ""
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:
-    """The claim of valid front matter, including merged mappings."""
+    """Return the claim of valid front matter, including merged mappings."""
     said = list(map(_plain, _settings(values)))
     if _NO.issuperset(said):
         return Claim()
@@ -57,7 +60,7 @@ def of_values(values: Mapping[str, Any]) -> Claim:
 
 
 def of_unreadable(block: str, why: str) -> Claim:
-    """The claim of front matter that cannot be read, for the reason in the sentence ``why``."""
+    """Return the claim of front matter that cannot be read. ``why`` is a sentence with the reason."""
     found = _SETTING.finditer("\n".join(block.splitlines()))
     if all(_plain(_COMMENT.sub("", match[1]).strip().strip("\"'")) in _NO for match in found):
         return Claim()
@@ -65,10 +68,10 @@ def of_unreadable(block: str, why: str) -> Claim:
 
 
 def of_beginning(text: str) -> Claim:
-    """Whether a text claims to be private that begins almost as if it had front matter.
+    """Return the claim of a text whose beginning resembles front matter.
 
     The front matter may start after the first line, have no end, or be TOML. Text below a line of dashes
-    counts only if it looks like front matter: the line may be a horizontal rule.
+    counts only if it looks like front matter, because the line may be a horizontal rule.
     """
     opening = _OPEN.match(text)
     if not opening:
@@ -84,7 +87,7 @@ def of_beginning(text: str) -> Claim:
 
 
 def _settings(values: Mapping[str, Any]) -> Iterator[Any]:
-    """The values of ``private`` in a mapping and in those that it merges."""
+    """Yield the values of ``private`` in a mapping and in the mappings that it merges."""
     for key, value in values.items():
         if key.strip().lower() == "private":
             yield value
@@ -95,5 +98,6 @@ def _settings(values: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _plain(value: Any) -> str:
-    """A value to be compared with yes and no; lists and mappings are neither, unless they are empty."""
+    """Return a value for comparison with yes and no. Lists and mappings are neither, unless they are
+    empty."""
     return "" if value in ([], {}) else str(value).strip().lower()

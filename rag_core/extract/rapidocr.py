@@ -1,4 +1,4 @@
-"""The text in pictures by RapidOCR, a package that runs in this process."""
+"""Reads the text in pictures with RapidOCR, a package that runs in this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RapidOCR:
     def read(picture: Image) -> str:
         import numpy as np
 
-        found = _engine()(np.asarray(picture)[:, :, ::-1])  # it takes BGR, as OpenCV does
+        found = _engine()(np.asarray(picture)[:, :, ::-1])  # RapidOCR expects BGR, like OpenCV
         return "\n".join(found.txts or ())
 
 
@@ -32,7 +32,7 @@ def _engine() -> Any:
     return rapidocr.RapidOCR(
         params={
             "Global.log_level": "error",
-            "Global.use_cls": False,  # made for signs: it takes one long line in ten for upside down
+            "Global.use_cls": False,  # made for signs: it considers one long line in ten upside down
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
         }
     )

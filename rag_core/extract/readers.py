@@ -1,4 +1,4 @@
-"""Reads attachments: with the module of their format, or as text. In the worker process."""
+"""Reads attachments with the module for their format, or as text. Runs in the worker process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rag_core.types import Extracted
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The file as a document. Raises ExtractError, NotText, and what a parser raises on a damaged file."""
+    """Return the document in ``data``. Raises ExtractError, NotText, and any error of a parser on a damaged
+    file."""
     named = named_by_content(data, path)
     module = READER_MODULES.get(named.suffix.lower())
     with under_its_name(path, named, data):
@@ -27,8 +28,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ...]) -> list[str]:
-    """Add an attachment to a document below the headings ``above``, as its own reader reads it. Returns what
-    could not be read in it. Raises as `read`."""
+    """Add an attachment to a document under the headings ``above``, read by the reader of its format. Returns
+    a sentence for each part that could not be read. Raises the errors of `read`."""
     found = read(data, path)
     builder.private = builder.private or found.private
     for segment in found.segments:
@@ -41,6 +42,6 @@ def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ..
 
 
 def add_name(builder: Builder, name: str, above: tuple[str, ...]) -> None:
-    """Add an attachment that cannot be read by its name alone."""
+    """Add only the name of an attachment that cannot be read."""
     builder.begin("attachment", name, *above)
     builder.add(name)

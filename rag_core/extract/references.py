@@ -1,4 +1,4 @@
-"""Collections of references (BibTeX) → each reference below its title."""
+"""Collections of references (BibTeX) → each reference under its title."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rag_core.extract.building import one_line
 from rag_core.files.slices import Sliced, find_all
 from rag_core.types import Segment
 
-_LONGEST_LINE = 300  # bytes of the line that begins a reference
+_LONGEST_LINE = 300  # maximum bytes of the line that begins a reference
 _BEGINS = re.compile(rb"^[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*[^\s,{}()=\x00-\x1f]{1,200}[ \t]*,", re.M)
 _BEGINS_IN_TEXT = re.compile(_BEGINS.pattern.decode("ascii"), re.M)
 _KEY = re.compile(r"[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*([^\s,{}()=\x00-\x1f]{1,200})")
@@ -18,7 +18,7 @@ _LONGEST_TITLE = 1000
 
 
 def reference_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """The span of each reference. Text before the first one is a part of its own."""
+    """Yield the span of each reference. Text before the first one is a separate part."""
     starts = [place for place, _ in find_all(data, _BEGINS, _LONGEST_LINE)]
     if starts and data[: starts[0]].strip():
         starts.insert(0, 0)
@@ -26,13 +26,13 @@ def reference_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def citation_key(reference: str) -> str:
-    """What a reference is cited by; '' if it does not say so."""
+    """Return the key by which a reference is cited, or '' if it has none."""
     match = _KEY.match(reference)
     return match[1] if match else ""
 
 
 def reference_segments(text: str) -> tuple[Segment, ...]:
-    """A segment for each reference, below its title or else its key."""
+    """Return a segment for each reference, under its title, or under its key if it has no title."""
     starts = [match.start() for match in _BEGINS_IN_TEXT.finditer(text)]
     if not starts or text[: starts[0]].strip():
         starts.insert(0, 0)
@@ -45,7 +45,7 @@ def reference_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _title(reference: str) -> str:
-    """The title of a reference, without the braces that keep its capitals; '' if it has none."""
+    """Return the title of a reference without the braces that protect capitals, or '' if it has none."""
     begins = _TITLE.search(reference)
     if begins is None:
         return ""

@@ -1,4 +1,5 @@
-"""A small picture of a place in a file: a page of a PDF, a picture, a picture on a slide. For the worker."""
+"""Draws a small picture of a place in a file: a page of a PDF, a picture, or a picture on a slide. Runs in
+the worker."""
 
 from __future__ import annotations
 
@@ -14,15 +15,16 @@ from rag_core.extract import pictures
 from rag_core.extract.filetypes import READER_MODULES
 
 BYTES_A_PIXEL = 100
-"""A picture of 400 pixels takes at most 40,000 bytes, and larger ones accordingly."""
+"""Maximum number of bytes for each pixel of the longer side. A picture of 400 pixels takes at most 40,000
+bytes."""
 
 _QUALITIES = (80, 60, 40, 20)
-_SHARPNESS = 2  # a page is drawn so much larger than it is shown
+_SHARPNESS = 2  # a page is drawn larger than shown by this factor
 
 
 def render_place(data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
-    """WebP of ``place``, an anchor such as ``page 3`` ('' for the first page), its longer side at most
-    ``side`` pixels. Raises NotText where there is no picture."""
+    """Return ``place`` as WebP whose longer side is at most ``side`` pixels. A place is an anchor such as
+    ``page 3``, or '' for the first page. Raises NotText if there is no picture."""
     kind, _, number = (place or "page 1").partition(" ")
     picture = None
     match READER_MODULES.get(path.suffix.lower()), kind:
@@ -53,12 +55,12 @@ def _frame(data: bytes, path: PurePosixPath, number: int, side: int) -> Image.Im
         if not 0 < number <= getattr(picture, "n_frames", 1):
             return None
         picture.seek(number - 1)
-        picture.draft("RGB", (_SHARPNESS * side, _SHARPNESS * side))  # a JPEG is unpacked no larger
+        picture.draft("RGB", (_SHARPNESS * side, _SHARPNESS * side))  # a JPEG is decoded at this size
         return ImageOps.exif_transpose(picture)
 
 
 def _on_slide(data: bytes, number: int) -> Image.Image | None:
-    """The largest picture on a slide."""
+    """Return the largest picture on a slide, or None."""
     from pptx import Presentation
 
     slides = Presentation(io.BytesIO(data)).slides
@@ -83,7 +85,7 @@ def _pictures(shapes: Any) -> Iterator[Any]:
 
 
 def _packed(picture: Image.Image, side: int) -> bytes:
-    """``picture`` on white, as small as it has to be."""
+    """Return ``picture`` on white, compressed as far as necessary."""
     if picture.has_transparency_data:
         with_holes = picture.convert("RGBA")
         picture = Image.new("RGB", picture.size, "white")
@@ -96,4 +98,4 @@ def _packed(picture: Image.Image, side: int) -> bytes:
             picture.save(packed, "WEBP", quality=quality)
             if packed.tell() <= BYTES_A_PIXEL * side:
                 return packed.getvalue()
-        picture = picture.reduce(2)  # hardly anything but noise
+        picture = picture.reduce(2)  # the picture is almost only noise

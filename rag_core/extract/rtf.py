@@ -1,7 +1,8 @@
 """Rich text (RTF) → its text, footnotes, comments, headers, text boxes, and the addresses of links.
 
-striprtf reads the text itself. It leaves out footnotes, comments and the like: their groups are cut out first
-and read one by one."""
+striprtf reads the main text but leaves out footnotes, comments and the like. Their groups are cut out first
+and read separately.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from rag_core.types import Extracted
 
 _BEGINNING = b"{\\rtf"
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
-_EMPTY_BINARY = re.compile(rb"\\bin(?![a-z\d]) ?")  # which striprtf cannot read
+_EMPTY_BINARY = re.compile(rb"\\bin(?![a-z\d]) ?")  # striprtf cannot read these
 _SIGN = re.compile(r"\\[{}\\]|[{}]")
 _INFO = re.compile(r"\{\s?\\info(?![a-z])")
 _OF_INFO = re.compile(r"\{\s?\\(title|author)(?![a-z]) ?")
@@ -36,14 +37,14 @@ _HEADINGS = {
     "dptxbxtext": "Text boxes",
 }
 _OF_HIDDEN = re.compile(r"\\(?:v(?P<off>0)?|(?P<plain>plain))(?![a-z\d])|\\[{}\\]|(?P<brace>[{}])")
-"""What begins or ends hidden text."""
+"""Signs that begin or end hidden text."""
 _FORMAT = re.compile(r"\\(?!u-?\d)[a-z]{1,32}(?:-?\d{1,10})?+ ?")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[*a-z]\s+)*"?([^"\s{}]{3,2000})')
 _CODE_PAGE = re.compile(r"\\ansicpg\d{1,5}|\\mac\b|\\pca?\b")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``. Raises ExtractError if it is not rich text."""
+    """Return the document in ``data``. Raises ExtractError if it is not rich text."""
     if not data.lstrip().startswith(_BEGINNING):
         raise damaged(path, data)
     source = _without_hidden(_without_binary(data).decode("latin-1"))
@@ -59,7 +60,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _about(source: str) -> tuple[str, dict[str, Any]]:
-    """The title, and the date and author, in the properties of a document."""
+    """Return the title, then the date and author, from the properties of a document."""
     begun = _INFO.search(source)
     info = source[begun.start() : _end_of_group(source, begun.start())] if begun else ""
     found: dict[str, str] = {}
@@ -76,7 +77,8 @@ def _about(source: str) -> tuple[str, dict[str, Any]]:
 
 
 def _texts(apart: list[tuple[str, str]], head: str) -> dict[str, dict[str, None]]:
-    """The text of each group that was cut out, by heading; each text once. ``head`` begins a document."""
+    """Return the text of each group that was cut out, by heading, each text once. ``head`` is the beginning
+    for a document."""
     texts: dict[str, dict[str, None]] = {}
     for name, written in apart:
         texts.setdefault(_HEADINGS[name], {})[_plain(f"{head} {written}}}").strip()] = None
@@ -89,7 +91,7 @@ def _plain(source: str) -> str:
 
 
 def _without_binary(data: bytes) -> bytes:
-    """``data`` without the bytes of pictures that stand in it as they are, and may hold braces."""
+    """Return ``data`` without the raw bytes of pictures, which may contain braces."""
     parts: list[bytes] = []
     place = 0
     while match := _BINARY.search(data, place):
@@ -99,9 +101,10 @@ def _without_binary(data: bytes) -> bytes:
 
 
 def _without_hidden(source: str) -> str:
-    """``source`` without the characters of hidden text; its formats stay, as they may change the font."""
+    """Return ``source`` without the characters of hidden text. Its formats stay, because they may change the
+    font."""
     parts: list[str] = []
-    outer: list[bool] = []  # whether text was hidden before each group that is open
+    outer: list[bool] = []  # whether text was hidden before each open group
     is_hidden, place = False, 0
     for match in _OF_HIDDEN.finditer(source):
         parts.append(_shown(source[place : match.start()], is_hidden=is_hidden))
@@ -125,7 +128,7 @@ def _shown(written: str, *, is_hidden: bool) -> str:
 
 
 def _head(source: str) -> str:
-    """How a document begins that is written as ``source`` is: its code page and its fonts."""
+    """Return the beginning of a document in the form of ``source``: its code page and fonts."""
     code_page = _CODE_PAGE.search(source)
     start = source.find("{\\fonttbl")
     fonts = source[start : _end_of_group(source, start)] if start >= 0 else ""
@@ -133,8 +136,8 @@ def _head(source: str) -> str:
 
 
 def _taken_apart(source: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text without the groups that are read one by one, then the name and the content of each of
-    these."""
+    """Return the text without the groups that are read separately, then the name and content of each of these
+    groups."""
     parts: list[str] = []
     apart: list[tuple[str, str]] = []
     place = 0
@@ -147,7 +150,7 @@ def _taken_apart(source: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _end_of_group(source: str, start: int) -> int:
-    """The end of the group whose brace is at ``start``."""
+    """Return the end of the group whose brace is at ``start``."""
     depth = 0
     for match in _SIGN.finditer(source, start):
         depth += {"{": 1, "}": -1}.get(match[0], 0)

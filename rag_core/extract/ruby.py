@@ -1,4 +1,5 @@
-"""How words are pronounced (ruby, furigana): the base is the text, its readings are further terms."""
+"""Pronunciations of words (ruby, furigana). The base stays in the text, and its readings become additional
+terms."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _AOZORA = re.compile(
     rf"《(?P<reading>[{_KANA} 　]{{1,40}})》"
 )
 _ENDING = re.compile("(?![はがのをにでともへやよねだ])[\u3041-\u3096]{1,5}")
-"""Kana that end a word after its ruby, unless a particle follows it."""
+"""Kana that end a word after its ruby, unless a particle follows them."""
 _LONGEST_ENDING = 5
 _ELEMENT = re.compile(r"<ruby\b[^<>\n]{0,200}>((?:(?!</?ruby\b)[^\n]|\n(?!\n)){1,2000})</ruby>", re.I)
 _BRACKETS = re.compile(r"<rp>[^<>\n]{0,20}(?:</rp>)?", re.I)
@@ -24,14 +25,14 @@ _NOTE = re.compile(r"［＃[^［］\n]{1,200}］")
 
 
 class Readings:
-    """Collects words with their readings. The parts of a word, such as 東 and 京, are put together."""
+    """Collects words with their readings. The parts of a word, such as 東 and 京, are joined."""
 
     def __init__(self) -> None:
         self._pairs: dict[tuple[str, str], None] = {}
         self._base = self._reading = ""
 
     def add(self, base: str, reading: str) -> None:
-        """Add the next part of a word. What follows without `end` belongs to the same word."""
+        """Add the next part of a word. Parts belong to the same word until `end` is called."""
         base, reading = "".join(base.split()), "".join(reading.split())
         if base and reading:
             self._base += base
@@ -40,7 +41,8 @@ class Readings:
             self.end()
 
     def end(self, text: str = "") -> None:
-        """End the word. ``text`` is what follows without ruby; its beginning may be of the word: 食べる."""
+        """End the word. ``text`` is the text after it without ruby. The beginning of that text may belong to
+        the word: 食べる."""
         if self._base:
             ending = _ENDING.match(text)
             added = ending[0] if ending else ""
@@ -54,8 +56,11 @@ class Readings:
 
 
 def without_aozora(text: str) -> tuple[str, list[str]]:
-    """Return a text without ruby as Aozora Bunko writes it (吾輩《わがはい》, ｜東《とう》), and a line for
-    each word with its reading. Lines stay where they are. A text without it is returned as it is."""
+    """Return a text without ruby, then a line for each word with its reading.
+
+    The ruby is that of Aozora Bunko (吾輩《わがはい》, ｜東《とう》). Line numbers stay the same. A text
+    without such ruby is returned unchanged.
+    """
     if "《" not in text or not _AOZORA.search(text):
         return text, []
     readings = Readings()
@@ -74,8 +79,8 @@ def without_aozora(text: str) -> tuple[str, list[str]]:
 
 
 def without_elements(text: str) -> tuple[str, list[str]]:
-    """Return a note without the ruby of HTML (``<ruby>東<rt>とう</rt></ruby>``), and a line for each word and
-    its reading. Code stays, and so does a note without ruby."""
+    """Return a note without HTML ruby (``<ruby>東<rt>とう</rt></ruby>``), then a line for each word with its
+    reading. Code and notes without ruby stay unchanged."""
     if "<ruby" not in text.lower():
         return text, []
     code = [(place.start, place.end) for place in opaque(text)]
@@ -94,7 +99,7 @@ def without_elements(text: str) -> tuple[str, list[str]]:
 
 
 def _base(inside: str, readings: Readings) -> str:
-    """Return the base of a ruby, and keep the readings of its parts."""
+    """Return the base of a ruby, and collect the readings of its parts."""
     bases: list[str] = []
     parts: list[tuple[str, str]] = []  # a base and its reading
     is_reading, end = False, 0

@@ -1,5 +1,5 @@
-"""What all readers of spreadsheets share: the rows of a sheet, and everything else that it shows, as
-passages."""
+"""Shared code of all readers of spreadsheets: turns the rows of a sheet, and everything else that it shows,
+into passages."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from rag_core.text.words import split_words
 MOST_COLUMNS = 1000
 _ROWS = 50
 _ROWS_SIZE = 700
-"""Rows and characters after which a passage of rows ends."""
+"""A passage of rows ends after `_ROWS` rows or this many characters."""
 _HEADER_SIZE = 150
 _MOST_DECIMALS = 4
-"""A number with more of them was computed: nobody types it."""
+"""A number with more decimals was computed, and nobody types it."""
 _NOT_OF_A_NUMBER = re.compile(r"[^\d.-]+")
 
 Row = tuple[int, Sequence[str]]
-"""The number of a row, from 1, and the text of its cells, from the first column on."""
+"""The number of a row, from 1, then the text of its cells, from the first column on."""
 Note = tuple[int, str]
-"""The number of a row and a text that belongs to it."""
+"""The number of a row, then a text that belongs to it."""
 
 
 class Beside:
-    """What a sheet shows apart from its rows: texts under the headings `Comments`, `Links` and so on."""
+    """The texts that a sheet shows besides its rows, under headings such as `Comments` and `Links`."""
 
     def __init__(self) -> None:
         self._notes: dict[str, dict[Note, None]] = {}
         self.seen: list[str] = []
-        """The texts in the pictures of the sheet."""
+        """Texts in the pictures of the sheet."""
 
     def add(self, heading: str, row: int, text: str) -> None:
-        """Add a text that belongs to a row; 1 for one that belongs to none."""
+        """Add a text that belongs to a row. The row is 1 for a text that belongs to none."""
         if text := " ".join(text.split()):
             self._notes.setdefault(heading, {})[row, text] = None
 
     def add_to(self, builder: Builder, sheet: str) -> None:
-        """Add the texts to a document, below the sheet and their heading."""
+        """Add the texts to a document, under the sheet and their heading."""
         for heading, notes in self._notes.items():
             size = _ROWS_SIZE
             for row, text in notes:
@@ -59,8 +59,11 @@ class Beside:
 
 
 def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:
-    """Add the rows of a sheet, each by itself where `stand_alone`, else in parts of at most 50, below the
-    names of the columns. Empty rows, and empty columns before the first, are left out."""
+    """Add the rows of a sheet under the names of its columns. Each row is a separate part if `stand_alone`
+    says so; otherwise a part has at most 50 rows.
+
+    Empty rows, and empty columns before the first, are left out.
+    """
     held = _held(rows)
     lines, headers = _lines(held), _headers(held)
     most = 1 if stand_alone([line for _, line in lines]) else _ROWS
@@ -81,8 +84,8 @@ def add_rows(builder: Builder, sheet: str, rows: Iterable[Row]) -> None:
 
 
 def _lines(rows: Sequence[Row]) -> list[tuple[int, str]]:
-    """The number of each row, and its cells with a tab between them; without columns that are empty in all
-    rows before the first that is not."""
+    """Return the number of each row, and its cells separated by tabs. Columns before the first column that is
+    not empty are left out."""
     first = min((_first_filled(cells) for _, cells in rows), default=0)
     return [(number, "\t".join(cells[first:]).rstrip()) for number, cells in rows]
 
@@ -103,7 +106,7 @@ def _headers(rows: Sequence[Row]) -> dict[int, str]:
 
 
 def _held(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows that are not empty, as many as a document may have characters and a few more."""
+    """Return the rows that are not empty, until they exceed the maximum size of a document."""
     held: list[Row] = []
     size = 0
     for number, row in rows:
@@ -125,14 +128,14 @@ def _first_filled(cells: Sequence[str]) -> int:
 
 @lru_cache(maxsize=10_000)
 def shown_number(number: float, code: str, since_1904: bool) -> tuple[str, str]:
-    """Return a number or a date as a cell with this format code shows it; and the number or the ISO date
-    behind it if a search for it would not find what the cell shows, else ''."""
+    """Return a number or date as a cell with this format code shows it, then the number or ISO date behind
+    it. The second text is '' if a search for it would find the first one."""
     shown = number_format.displayed_number(number, code, since_1904=since_1904)
     if code == number_format.GENERAL:
         return shown, ""
     if not number_format.format_shows_date(code):
         return shown, hidden_number(shown, number)
-    if number < 1:  # a time
+    if number < 1:  # a time of day
         return shown, ""
     with suppress(OverflowError):
         day = epoch_of(since_1904) + timedelta(days=int(number))
@@ -141,26 +144,26 @@ def shown_number(number: float, code: str, since_1904: bool) -> tuple[str, str]:
 
 
 def epoch_of(since_1904: bool) -> datetime:
-    """Return the day from which a workbook counts."""
+    """Return the day from which a workbook counts days."""
     return datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
 
 
 def hidden_number(shown: str, value: float) -> str:
-    """Return the number in a cell, such as ``0.075``, if a search for it would not find the text that the
-    cell shows, such as ``7.5%``; else ''."""
+    """Return the number in a cell, such as ``0.075``, if a search for it would not find the text shown, such
+    as ``7.5%``. Otherwise returns ''."""
     plain = number_format.plain_number(value)
     whole, _, decimals = plain.partition(".")
     if len(decimals) > _MOST_DECIMALS or "e" in plain:
         return ""
-    is_folded = "," not in shown or len(decimals) in (0, 2)  # the spellings that are one number for a search
+    is_folded = "," not in shown or len(decimals) in (0, 2)  # spellings that a search treats as one number
     if is_folded and plain in _NOT_OF_A_NUMBER.split(shown.replace(",", "")):
         return ""
     return "" if whole and _is_found(plain, shown) else plain
 
 
 def hidden_day(shown: str, day: str) -> str:
-    """Return an ISO date if a search for it would not find the text that the cell shows, such as ``Mar
-    26``; else ''."""
+    """Return an ISO date if a search for it would not find the text shown, such as ``Mar 26``. Otherwise
+    returns ''."""
     return "" if _is_found(day, shown) else day
 
 

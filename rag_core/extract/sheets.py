@@ -1,8 +1,8 @@
 """Spreadsheets (XLSX, XLSM, XLSB, XLS, ODS) → the rows of each sheet as they are shown.
 
-Each format has its reader, which knows how a cell is shown: `workbook`, `binary_workbook`,
-`opendocument_sheets` and `excel97`. Damaged and protected files of Excel 97 that its reader refuses are read
-with calamine, which gives their values without formats.
+Each format has a reader that formats cells: `workbook`, `binary_workbook`, `opendocument_sheets` and
+`excel97`. Damaged and protected Excel 97 files that `excel97` refuses are read with calamine, which returns
+values without formats.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rag_core.extract.sheet_rows import Row, add_rows
 from rag_core.types import Extracted
 
 _OF_OLD_EXCEL = b"\xd0\xcf\x11\xe0", b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00"
-"""How workbooks begin: of Excel 5 to 2003 in their container, of Excel 2, 3 and 4 as they are."""
+"""Beginnings of workbooks: the container of Excel 5 to 2003, and the plain files of Excel 2, 3 and 4."""
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The workbook in ``data``, a line for each row that is not empty. Raises ExtractError where it needs
-    a password."""
+    """Return the workbook in ``data``, with a line for each row that is not empty. Raises ExtractError if it
+    needs a password."""
     refuse_encrypted(data, path)
     builder = Builder()
     warnings = _read_zipped(builder, data, path)
@@ -43,8 +43,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str] | None:
-    """Read XLSX, XLSB and ODS, even with a wrong suffix. Return what could not be read; None for other
-    files."""
+    """Read XLSX, XLSB or ODS, even with a wrong suffix. Returns a sentence for each part that could not be
+    read, or None for other files."""
     if not is_zipfile(io.BytesIO(data)):
         return None
     with ZipFile(io.BytesIO(data)) as archive:
@@ -58,17 +58,18 @@ def _read_zipped(builder: Builder, data: bytes, path: PurePosixPath) -> list[str
 
 
 def _read_excel97(builder: Builder, data: bytes) -> list[str] | None:
-    """Read XLS. Return what could not be read; None for other formats, and where xlrd gives up."""
+    """Read XLS. Returns a sentence for each part that could not be read, or None for other formats and if
+    xlrd gives up."""
     if not data.startswith(_OF_OLD_EXCEL):
         return None
     try:
         return excel97.read_into(builder, data)
-    except Exception:  # whatever its parser raises; calamine reads more of damaged and of protected files
+    except Exception:  # any error: calamine reads more damaged and protected files
         return None
 
 
 def _read_by_calamine(builder: Builder, data: bytes, path: PurePosixPath) -> list[str]:
-    """Read the other formats. Return what could not be read."""
+    """Read the other formats. Returns a sentence for each part that could not be read."""
     warnings: list[str] = []
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -96,7 +97,7 @@ def _rows(rows: Iterable[list[Any]]) -> Iterator[Row]:
 
 
 def _cell(value: Any) -> str:
-    """A value as a person reads it in its cell."""
+    """Return a value as a person reads it in its cell."""
     match value:
         case bool():
             return "TRUE" if value else "FALSE"

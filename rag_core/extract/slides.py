@@ -33,11 +33,11 @@ _GRAPHICS = frozenset({"chart", "relIds"})
 _OF_NOTHING = re.compile(
     r"((powerpoint |pptx? )?presentation|präsentation|slide|folie|diapositiv[ae])?( ?\d+)?", re.I
 )
-"""Titles that programs give."""
+"""Titles that programs give by default."""
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The presentation in ``data``. A slide or chart that cannot be read is named in a warning."""
+    """Return the presentation in ``data``. A slide or chart that cannot be read is named in a warning."""
     refuse_encrypted(data, path)
     presentation, warnings = opened_package(data, Presentation)
     builder, first = Builder(), ""
@@ -64,10 +64,12 @@ def _title(slide: Any) -> str:
 
 
 def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
-    """Add a slide: what is on it, then what belongs to it."""
+    """Add a slide: its content, then everything that belongs to it."""
     for text in _texts(slide.shapes, warnings):
         builder.add_seen(text)
-    for choice in slide.element.iter("{*}Choice"):  # what older programs do not show, such as equations
+    for choice in slide.element.iter(
+        "{*}Choice"
+    ):  # content that older programs do not show, such as equations
         for paragraph in choice.iter("{*}p"):
             builder.add(_paragraph(paragraph), gap="\n")
     builder.add("\n".join(dict.fromkeys((*_alternatives(slide.element), *_links(slide)))))
@@ -79,7 +81,7 @@ def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
 
 
 def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
-    """The text of shapes as they are read: from top to bottom, then from left to right."""
+    """Yield the text of shapes in reading order: from top to bottom, then from left to right."""
     for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
         if hasattr(shape, "shapes"):
             yield from _texts(shape.shapes, warnings)
@@ -92,7 +94,7 @@ def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
                 yield pictures.text_of(shape.image.blob, shape.name, warnings)
             except InvalidXmlError:
                 warnings.append(f"The picture {shape.name!r} is damaged.")
-            except (ValueError, KeyError, AttributeError):  # a linked one is not in the file
+            except (ValueError, KeyError, AttributeError):  # a linked picture is not in the file
                 continue
         elif shape.has_text_frame:
             yield _text(shape.text_frame._txBody)
@@ -109,7 +111,7 @@ def _notes(page: Any, warnings: list[str]) -> Iterator[str]:
 
 
 def _cell(cell: Any) -> str:
-    """The text of a cell in one line; a merged cell has it once."""
+    """Return the text of a cell in one line. A merged cell has it only once."""
     return "" if cell.is_spanned else " ".join(_text(cell._tc).split())
 
 
@@ -118,7 +120,7 @@ def _text(element: _Element) -> str:
 
 
 def _paragraph(paragraph: _Element) -> str:
-    """The text of a paragraph, with its equations."""
+    """Return the text of a paragraph with its equations."""
     pieces: list[str] = []
     for child in paragraph.iterchildren():
         match local_name(child):
@@ -134,7 +136,7 @@ def _paragraph(paragraph: _Element) -> str:
 
 
 def _texts_of_graphics(frame: GraphicFrame, warnings: list[str]) -> Iterator[str]:
-    """The text of the chart or the SmartArt in a frame."""
+    """Yield the text of the chart or SmartArt in a frame."""
     for element in frame.element.iter():
         name = element.get(f"{_RELATED}id") or element.get(f"{_RELATED}dm")
         if name and local_name(element) in _GRAPHICS:
@@ -145,13 +147,13 @@ def _texts_of_graphics(frame: GraphicFrame, warnings: list[str]) -> Iterator[str
 
 
 def _alternatives(slide: _Element) -> Iterator[str]:
-    """The alternative texts of pictures and charts."""
+    """Yield the alternative texts of pictures and charts."""
     for properties in slide.iter("{*}cNvPr"):
         yield from filter(None, (one_line(properties.get(name, ""), 2000) for name in ("title", "descr")))
 
 
 def _links(slide: Any) -> Iterator[str]:
-    """A line for each link whose text is not its address."""
+    """Yield a line for each link whose text is not its address."""
     for link in slide.element.iter("{*}hlinkClick"):
         name = link.get(f"{_RELATED}id")
         relation = slide.part.rels.get(name)
@@ -163,7 +165,7 @@ def _links(slide: Any) -> Iterator[str]:
 
 
 def _comments(part: Any, warnings: list[str]) -> Iterator[str]:
-    """The comments on a slide, old and new ones."""
+    """Yield the comments on a slide, old and new ones."""
     try:
         comments = xml(part.blob)
     except BROKEN:

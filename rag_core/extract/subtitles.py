@@ -1,4 +1,4 @@
-"""Subtitles of Advanced SubStation Alpha (ASS, SSA) → what is said, a line each."""
+"""Subtitles in the format Advanced SubStation Alpha (ASS, SSA) → the dialogue, one line each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _USUAL = "Layer Start End Style Name MarginL MarginR MarginV Effect Text".split(
 
 
 def dialogue(text: str) -> str:
-    """Return the dialogue of a file, with its speakers, without styles, times and positions; ``text`` itself
-    if there is none."""
+    """Return the dialogue of a file with its speakers, without styles, times and positions. Returns ``text``
+    itself if there is no dialogue."""
     return "\n".join(_lines(text)) or text
 
 

@@ -1,5 +1,5 @@
-"""CSV and TSV → groups of rows below the names of their columns. What separates the columns and which row
-names them is told by the rows, not by the file's name."""
+"""CSV and TSV → groups of rows under the names of their columns. The separator and the row with the names are
+recognized from the rows, not from the file's name."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from itertools import islice, pairwise
 from rag_core.types import Segment
 
 _SEPARATORS = ",;\t|"
-_LOOKED_AT = 300  # rows
+_LOOKED_AT = 300  # number of rows that are examined
 _LEADING = 30
-"""Rows before the names of the columns at most: banks write account and period above their tables."""
+"""Maximum number of rows before the names of the columns. Banks write the account and the period above their
+tables."""
 _ROWS = 50
 _ROWS_SIZE = 700
 MOST_ALONE = 2_000
-"""Rows of a table that are passages of their own; longer ones are cut in groups."""
+"""Maximum number of rows of a table whose rows are separate passages. Longer tables are split into groups."""
 _WORDS = re.compile(r"[^\W\d_]{3,}+")
-_LEAST_WORDS = 2  # in at least half of the rows
+_LEAST_WORDS = 2  # minimum number of words in at least half of the rows
 _COLUMNS_LIMIT = 600
-_LONGEST_NAME = 80  # characters of a column's name
+_LONGEST_NAME = 80  # maximum characters of a column's name
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SEPARATOR_LINE = re.compile(r"[\"']?sep=(.)[\"']?[,;\t ]*\r?\n?", re.I)
 _DATA = re.compile(
@@ -33,25 +34,25 @@ _DATA = re.compile(
     r"|[^\s@]+@[^\s@]+|https?://.*|true|false|null|n/a",
     re.I,
 )
-"""A cell that names no column."""
+"""A cell that is not the name of a column."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How a table is written."""
+    """The layout of a table."""
 
     separator: str
-    header: int = -1  #: Index of the row with the names of the columns; -1 without one.
+    header: int = -1  #: Index of the row with the names of the columns; -1 if there is none.
     columns: str = ""  #: The names of the columns.
 
 
 def row_segments(text: str, usual: str) -> tuple[Segment, ...]:
-    """The rows below the names of the columns: each by itself where `stand_alone`, else groups of at most 50,
-    closed early when they get long.
+    """Return the rows under the names of the columns. Each row is a segment if `stand_alone` says so;
+    otherwise a segment has at most 50 rows, and fewer if they are long.
 
-    ``anchor_ref`` is ``2-51``: records counted from 1. ``usual`` separates columns where the rows do not
-    tell.
+    ``anchor_ref`` is like ``2-51``, with records counted from 1. ``usual`` is the separator if the rows do
+    not show another one.
     """
     layout = _layout(text, usual)
     path = (layout.columns,) if layout.columns else ()
@@ -71,10 +72,10 @@ def row_segments(text: str, usual: str) -> tuple[Segment, ...]:
 
 
 def stand_alone(rows: Sequence[str]) -> bool:
-    """Whether each row of a table is a passage of its own.
+    """Whether each row of a table is a separate passage.
 
-    In a table of payments or books each row says something else, and its meaning is lost in that of fifty.
-    Rows of long tables, and of tables of numbers, stay together.
+    In a table of payments or books each row has a meaning of its own, which would be lost among fifty. Rows
+    of long tables, and of tables of numbers, stay together.
     """
     if len(rows) > MOST_ALONE:
         return False
@@ -82,8 +83,8 @@ def stand_alone(rows: Sequence[str]) -> bool:
 
 
 def _layout(text: str, usual: str) -> _Layout:
-    """The separator that cuts the rows into columns most evenly, and the first row of so many columns that
-    names them."""
+    """Return the separator that splits the rows most evenly, and the first row with that number of columns
+    that names them."""
     declared = _SEPARATOR_LINE.match(text)
     if declared:
         usual = declared[1]
@@ -104,13 +105,14 @@ def _layout(text: str, usual: str) -> _Layout:
 
 def _rows(lines: list[str], separator: str) -> list[list[str]]:
     rows: list[list[str]] = []
-    with suppress(csv.Error):  # a field that is far too long: the rows before it tell enough
+    with suppress(csv.Error):  # a field is far too long: the rows before it are enough
         rows.extend(islice(csv.reader(lines, delimiter=separator), _LOOKED_AT))
     return rows
 
 
 def _named(rows: Sequence[Sequence[str]], columns: int, separator: str, begin: int) -> _Layout:
-    """The layout of a table that has mostly ``columns`` columns, from the row ``begin`` on."""
+    """Return the layout of a table that mostly has ``columns`` columns. Rows before index ``begin`` are
+    skipped."""
     for index, row in enumerate(rows[begin:_LEADING], begin):
         cells = [" ".join(cell.split()) for cell in row]
         if len(cells) < columns or (index and sum(map(bool, cells)) < 2):
@@ -132,7 +134,7 @@ def names_columns(cells: Sequence[str]) -> bool:
 
 
 def _row_ends(text: str, separator: str) -> list[int]:
-    """Where each row ends."""
+    """Return the offset where each row ends."""
     line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
     lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
     reader = csv.reader(lines, delimiter=separator)

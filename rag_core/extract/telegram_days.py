@@ -1,4 +1,4 @@
-"""Telegram's own export in JSON → each day of each chat, as an export of its own."""
+"""Telegram's JSON export → each day of each chat as a separate export."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import NamedTuple
 from rag_core.files.slices import Sliced, find_all
 
 CHATS_OF_TELEGRAM = ".telegram"
-"""What is put after the name of such a file to say what it holds."""
+"""Suffix that is added to the name of such an export."""
 DAY_OF_TELEGRAM = ".telegram.json"
-"""What the name of a day of a chat ends with, where it is read as a file of its own."""
+"""Suffix of a day of a chat as a separate file."""
 _OF_TELEGRAM = re.compile(
     rb'\{\s{0,40}"id":\s?-?\d{1,20},\s{0,40}"type":\s?"(?:message|service)",\s{0,40}'
     rb'"date":\s?"(?P<day>\d{4}-\d\d-\d\d)T'
@@ -28,23 +28,23 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 class TelegramDay(NamedTuple):
-    """Where the messages of a day of a chat stand in a file."""
+    """The span of one day's messages of a chat in a file."""
 
-    name: str  #: The number of the chat and the day.
+    name: str  #: The number of the chat, then the day.
     day: date
     start: int
     end: int
-    before: bytes  #: How an export of this chat begins.
+    before: bytes  #: The beginning of an export of this chat.
 
 
 def is_telegram(beginning: bytes) -> bool:
-    """Whether a file with this beginning is Telegram's own export in JSON."""
+    """Whether a file that begins so is Telegram's JSON export."""
     found = {match.lastgroup for match in _OF_TELEGRAM.finditer(beginning)}
     return beginning.lstrip()[:1] == b"{" and found == {"chat", "day"}
 
 
 def telegram_days(data: Sliced) -> Iterator[TelegramDay]:
-    """Each day of each chat in an export of Telegram, in order."""
+    """Yield each day of each chat in a Telegram export, in order."""
     chat = before = last = b""
     begun = 0
     for place, written in find_all(data, _OF_TELEGRAM, _LONGEST):
@@ -62,7 +62,7 @@ def telegram_days(data: Sliced) -> Iterator[TelegramDay]:
 
 
 def _day(chat: bytes, day: bytes, start: int, end: int, before: bytes) -> Iterator[TelegramDay]:
-    if not before:  # no chat has begun
+    if not before:  # no chat has begun yet
         return
     with suppress(ValueError):
         of_day = date.fromisoformat(day.decode())
@@ -70,8 +70,8 @@ def _day(chat: bytes, day: bytes, start: int, end: int, before: bytes) -> Iterat
 
 
 def as_export(written: bytes) -> bytes:
-    """Return the beginning of a chat and some of its messages, with what follows them in the file, as an
-    export of its own."""
+    """Return the beginning of a chat and some of its messages as a complete export. ``written`` may also
+    contain the text after them in the file."""
     text = written.decode("utf-8", "replace")
     end = place = text.index("[", text.index('"messages":')) + 1
     with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The text in pictures by Tesseract, a program of this computer."""
+"""Reads the text in pictures with Tesseract, a program on this computer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rag_core import system
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_LIMIT_S = 250  # for one picture, which gives way to everything else
+_LIMIT_S = 250  # maximum seconds for one picture, which has low priority
 _MOST_LANGUAGES = 4
 
 
@@ -47,7 +47,7 @@ def _program() -> str:
 
 @cache
 def _languages() -> tuple[str, ...]:
-    """The languages that Tesseract has; none if there are too many, when its default is better."""
+    """Return the languages that Tesseract has, or () if there are so many that its default is better."""
     listed = subprocess.run(
         [_program(), "--list-langs"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""``winmail.dat`` of Outlook (TNEF) → the message in it, by MS-OXTNEF and MS-OXRTFCP."""
+"""Outlook's ``winmail.dat`` (TNEF) → the message in it, according to MS-OXTNEF and MS-OXRTFCP."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MAGIC = b"\x78\x9f\x3e\x22"
 _SUBJECT, _BODY, _MESSAGE_PROPS = 0x8004, 0x800C, 0x9003
 _ATTACH_TITLE, _ATTACH_DATA, _ATTACH_START, _ATTACH_PROPS = 0x8010, 0x800F, 0x9002, 0x9005
 _SIZES = {0: 0, 1: 0, 2: 2, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 10: 4, 11: 2, 20: 8, 0x40: 8, 0x48: 16}
-"""Bytes of a value by its type; what is not here has its length before it."""
+"""Type of a value → its size in bytes. Other types have their length before the value."""
 _FIRST_NAMED = 0x8000
 _PROP_SUBJECT, _PROP_BODY, _PROP_RTF, _PROP_HTML = 0x37, 0x1000, 0x1009, 0x1013
 _PROP_START, _PROP_END, _PROP_DATA = 0x60, 0x61, 0x3701
 _PROP_FILE, _PROP_LONG_FILE = 0x3704, 0x3707
 _NAMED = {0x8208: "where", 0x820D: "start", 0x820E: "end", 0x0002: "where"}
-"""Properties of appointments that have a number of their own."""
+"""Properties of appointments that are identified by a number."""
 _PROP_SENDER, _PROP_ADDRESS = 0x0C1A, 0x0C1F
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _RTF_BEGINNING = (
@@ -34,9 +34,9 @@ _RTF_BEGINNING = (
     b"\\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
     b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
-_MOST_RTF = 50_000_000  # bytes
+_MOST_RTF = 50_000_000  # maximum number of bytes
 _MOST_VALUES = 10_000
-_MOST_WORDS = 100_000  # characters
+_MOST_WORDS = 100_000  # maximum number of characters
 _RUN = re.compile(rb"[ -~\t\r\n]{12,10000}")
 _WIDE_RUN = re.compile(rb"(?:[ -~]\0){12,10000}")
 
@@ -49,7 +49,7 @@ class _Attached:
 
 @dataclass(slots=True)
 class _Parts:
-    """What is in the file."""
+    """The parts of the file."""
 
     props: dict[int | str, bytes | str] = field(default_factory=dict)
     subject: str = ""
@@ -58,12 +58,12 @@ class _Parts:
 
 
 def tnef_message(data: bytes) -> EmailMessage:
-    """The message in ``data`` with its attachments. Raises ValueError if it is not one."""
+    """Return the message in ``data`` with its attachments. Raises ValueError if it is not a TNEF file."""
     if not data.startswith(MAGIC):
         raise ValueError("it does not begin as TNEF")
     parts = _Parts()
     for number, value in _attributes(data):
-        with suppress(struct.error, IndexError):  # a damaged attribute costs itself
+        with suppress(struct.error, IndexError):  # a damaged attribute is skipped
             _add(parts, number, value)
     found = EmailMessage()
     for header, said in (
@@ -87,14 +87,14 @@ def tnef_message(data: bytes) -> EmailMessage:
 
 
 def readable_runs(data: bytes) -> str:
-    """The runs of text in a file that is damaged, a line each."""
+    """Return the runs of text in a damaged file, one on each line."""
     runs = [run.decode("ascii") for run in _RUN.findall(data)]
     runs += [run.decode("utf-16-le") for run in _WIDE_RUN.findall(data)]
     return "\n".join(runs)[:_MOST_WORDS]
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The attributes with their numbers; one that is cut off ends with the file."""
+    """Yield the attributes with their numbers. An attribute that is cut off ends at the end of the file."""
     place = 6
     while place + 9 <= len(data):
         number, _, length = struct.unpack_from("<HHI", data, place + 1)
@@ -131,7 +131,7 @@ def _add(parts: _Parts, number: int, value: bytes) -> None:
 
 
 def _known(data: bytes) -> dict[int | str, bytes | str]:
-    """The properties up to the first that is cut off."""
+    """Return the properties before the first one that is cut off."""
     found: dict[int | str, bytes | str] = {}
     with suppress(struct.error):
         for known in _properties(data):
@@ -140,7 +140,7 @@ def _known(data: bytes) -> dict[int | str, bytes | str]:
 
 
 def _properties(data: bytes) -> Iterator[tuple[int | str, bytes | str]]:
-    """The properties that are texts, bytes or times, by their numbers; named ones by their names."""
+    """Yield the properties that are texts, bytes or times, by number, or by name if they have one."""
     (count,) = struct.unpack_from("<I", data)
     place = 4
     for _ in range(min(count, _MOST_VALUES)):
@@ -163,7 +163,8 @@ def _properties(data: bytes) -> Iterator[tuple[int | str, bytes | str]]:
 
 
 def _value(data: bytes, place: int, kind: int) -> tuple[bytes, int]:
-    """The bytes of a value, and where the next one begins. Raises struct.error at the end of the data."""
+    """Return the bytes of a value, then the offset of the next one. Raises struct.error at the end of the
+    data."""
     size = _SIZES.get(kind, -1)
     if size < 0:
         (size,) = struct.unpack_from("<I", data, place)
@@ -174,7 +175,7 @@ def _value(data: bytes, place: int, kind: int) -> tuple[bytes, int]:
 
 
 def _said(value: bytes, kind: int) -> bytes | str | None:
-    """What a value says: a text, bytes or a time; None for numbers."""
+    """Return the content of a value: a text, bytes or a time; None for numbers."""
     match kind:
         case 0x1F:
             return value.decode("utf-16-le", "replace").rstrip("\0")
@@ -189,7 +190,7 @@ def _said(value: bytes, kind: int) -> bytes | str | None:
 
 
 def _name(data: bytes, place: int) -> tuple[str, int]:
-    """What a named property is called, and where its value begins."""
+    """Return the name of a named property, then the offset of its value."""
     kind, number = struct.unpack_from("<II", data, place + 16)
     place += 24
     return (_NAMED.get(number, ""), place) if kind == 0 else ("", place + number + -number % 4)
@@ -206,7 +207,7 @@ def _decoded(value: bytes) -> str:
 
 
 def _appointment(props: dict[int | str, bytes | str]) -> Iterator[str]:
-    """Place and time of a meeting, as it is shown."""
+    """Yield the place and time of a meeting as they are shown."""
     if where := _text(props, "where"):
         yield f"Where: {where}"
     times = [
@@ -235,7 +236,7 @@ def _body(parts: _Parts) -> str:
 
 
 def unpacked(packed: bytes) -> bytes:
-    """The RTF in a property of Outlook."""
+    """Return the decompressed RTF in an Outlook property."""
     if len(packed) < 16:
         return b""
     size, magic = struct.unpack_from("<4xI4s", packed)

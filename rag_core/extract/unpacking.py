@@ -1,7 +1,8 @@
-"""Bounds on what ZIP archives with documents inside unpack to, for systems that cannot bound memory.
+"""Limits the unpacked size of zipped documents, for systems that cannot limit memory.
 
-Python's own reader of ZIP stops at the size that the archive's directory states; that of spreadsheets is
-another one and goes on, so of those every member is unpacked once beforehand, and thrown away.
+Python's zip reader stops at the size in the archive's directory. The reader of spreadsheets uses another
+implementation, which continues. So every member of a spreadsheet is unpacked once beforehand, and the result
+is discarded.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from rag_core.errors import ExtractError
 from rag_core.extract.filetypes import READER_MODULES
 
 MOST_UNPACKED = 500_000_000
-"""Bytes that a document unpacks to at most: Word and the like are held as a whole."""
+"""Maximum unpacked bytes of a document. Word documents and the like are in memory as a whole."""
 
 MOST_OF_SHEETS = 2_000_000_000
-"""The same for a spreadsheet, which is read row by row."""
+"""Maximum unpacked bytes of a spreadsheet, which is read row by row."""
 
 _ZIPPED = frozenset({"word", "slides", "sheets", "opendocument", "epub"})
 _MAGIC = b"PK\x03\x04"
 _PIECE = 65_536
-_HEADER = 30  # bytes of a member's own header, before its name
+_HEADER = 30  # number of bytes in a member's header before its name
 
 
 def refuse_bomb(data: bytes, path: PurePosixPath) -> None:
-    """Raise ExtractError for a zipped document that unpacks to more than is allowed. The sizes in its
-    directory are believed, except those of a spreadsheet, which is unpacked to measure it."""
+    """Raise ExtractError for a zipped document that unpacks to more than the limit. The sizes in its
+    directory are trusted, except for a spreadsheet, which is unpacked to measure it."""
     module = READER_MODULES.get(path.suffix.lower())
     if module not in _ZIPPED or not data.startswith(_MAGIC):
         return
@@ -36,7 +37,7 @@ def refuse_bomb(data: bytes, path: PurePosixPath) -> None:
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
-    except BadZipFile:  # its reader says so
+    except BadZipFile:  # the reader reports this
         return
     total = sum(each.file_size for each in members)
     if total <= most and module == "sheets":
@@ -51,7 +52,8 @@ def refuse_bomb(data: bytes, path: PurePosixPath) -> None:
 
 
 def _unpacked(data: bytes, member: ZipInfo, most: int) -> int:
-    """The bytes that a member unpacks to; a larger number than ``most`` once it is more."""
+    """Return the number of bytes that a member unpacks to, or a number larger than ``most`` as soon as it
+    exceeds ``most``."""
     at = member.header_offset
     name, extra = (int.from_bytes(data[at + here : at + here + 2], "little") for here in (26, 28))
     start = at + _HEADER + name + extra
@@ -64,7 +66,7 @@ def _unpacked(data: bytes, member: ZipInfo, most: int) -> int:
         while rest and not unpacker.eof and total <= most:
             try:
                 total += len(unpacker.decompress(rest, 16 * _PIECE))
-            except zlib.error:  # damaged; its reader says so
+            except zlib.error:  # damaged; the reader reports this
                 return total
             rest = unpacker.unconsumed_tail
     return total

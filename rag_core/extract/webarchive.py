@@ -1,4 +1,4 @@
-"""A saved web page (MHT, MHTML) → what a browser shows of it."""
+"""A saved web page (MHT, MHTML) → its text as a browser shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rag_core.types import Extracted
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The first page in ``data``, then those in its frames. Raises ExtractError without any."""
+    """Return the first page in ``data``, then the pages in its frames. Raises ExtractError if there is no
+    page."""
     message = message_from_bytes(data.lstrip(), policy=policy.default)
     pages = [
         webpage.visible_page(encoding.decode(bytes_of(part), "html").text)

@@ -1,4 +1,4 @@
-"""HTML → the text that a person sees, under its headings. Nothing is fetched, no script is run."""
+"""HTML → the visible text under its headings. Nothing is fetched, and no script is run."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _BLOCKS = frozenset(
 )
 _IN_ROWS = frozenset(("td", "th", "option"))
 _HEADING = re.compile(r"h[1-6]")
-_BREAK = "\u2028"  # stands for <br> until the white space is tidied
+_BREAK = "\u2028"  # replaces <br> until white space is normalized
 _LONG_TAG = re.compile(r"<[A-Za-z][^<>]{10000,}>?")
 _MOST_ATTRIBUTES = 1000
-"""Words of a tag that libxml2 is given: it compares each attribute with all before it."""
+"""Maximum number of words in a tag for libxml2, which compares each attribute with all previous ones."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A web page: its title ('' without one), and its blocks as (level of the heading, else 0; text)."""
+    """A web page."""
 
-    title: str
-    blocks: list[tuple[int, str]]
+    title: str  #: Its title; '' if it has none.
+    blocks: list[tuple[int, str]]  #: (level of the heading, 0 for other text; text) of each block.
     readings: list[str] = field(
         default_factory=list
     )  #: A line for each word with ruby: the word, its reading.
 
     @property
     def first_heading(self) -> str:
-        """Its first heading in one line, '' without one."""
+        """Its first heading in one line, or '' if it has none."""
         return one_line(next((text for level, text in self.blocks if level), ""))
 
     def add_to(self, builder: Builder) -> None:
@@ -54,7 +54,7 @@ class Page:
 
 
 def visible_page(markup: str) -> Page:
-    """The visible part of a web page."""
+    """Return the visible part of a web page."""
     from lxml import etree  # only now: it is slow to import
 
     root = page_tree(markup)
@@ -73,7 +73,7 @@ def visible_page(markup: str) -> Page:
 
 
 def page_tree(markup: str) -> _Element | None:
-    """The elements of a web page; None where it has none."""
+    """Return the elements of a web page, or None if it has none."""
     from lxml import etree  # only now: it is slow to import
 
     markup = _LONG_TAG.sub(_without_crowd, markup)
@@ -84,7 +84,7 @@ def page_tree(markup: str) -> _Element | None:
 
 
 def _without_crowd(tag: re.Match[str]) -> str:
-    """The tag, or nothing for one that has too many attributes."""
+    """Return the tag, or '' if it has too many attributes."""
     return tag[0] if len(tag[0].split(None, _MOST_ATTRIBUTES)) <= _MOST_ATTRIBUTES else ""
 
 
@@ -97,7 +97,7 @@ class _Blocks:
         self._ruby: _Ruby | None = None
         self._words: list[str] = []
         self._level = self._hidden = self._preformatted = 0
-        self._cell: _Element | None = None  # one that holds a single text, whose blocks are none
+        self._cell: _Element | None = None  # a cell with a single text, whose inner blocks do not count
 
     def begin(self, element: _Element, tag: str) -> None:
         if tag == "math" and not self._hidden:
@@ -148,28 +148,28 @@ class _Blocks:
         self._words.clear()
         if self._preformatted:
             text = text.replace(_BREAK, "\n")
-        else:  # each run of white space as a browser shows it
+        else:  # collapse white space as a browser does
             text = "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")
         if text.strip():
             self.found.append((self._level, text))
 
 
 class _Ruby:
-    """A word with its reading: text in ``rt`` is the reading, text in ``rp`` is not seen, all other text is
-    the word. An end tag may be missing."""
+    """A word with its reading. Text in ``rt`` is the reading, text in ``rp`` is not shown, and all other text
+    is the word. An end tag may be missing."""
 
     def __init__(self) -> None:
         self.base = self.reading = ""
         self._part = ""
 
     def begin(self, tag: str, text: str) -> str:
-        """Begin an element with this text. Return the text that is shown."""
+        """Begin an element with this text. Returns the text that is shown."""
         if tag in ("rt", "rtc", "rp", "rb"):
             self._part = tag
         return self._shown(text)
 
     def end(self, tag: str, text: str) -> str:
-        """End an element with the text after it. Return the text that is shown."""
+        """End an element with the text after it. Returns the text that is shown."""
         if tag in ("rt", "rtc", "rp", "rb"):
             self._part = ""
         return self._shown(text)
@@ -185,7 +185,7 @@ class _Ruby:
 
 
 def _is_one_text(cell: _Element) -> bool:
-    """Whether a cell holds at most one paragraph."""
+    """Whether a cell contains at most one paragraph."""
     paragraphs = 0
     for element in cell.iterdescendants():
         paragraphs += element.tag == "p" or (element.tag == "div" and bool((element.text or "").strip()))

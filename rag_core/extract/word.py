@@ -1,5 +1,5 @@
-"""Word documents (DOCX) → their text under its headings, with tables, text boxes, equations, notes, comments,
-links, alternative texts, charts, headers and footers."""
+"""Word documents (DOCX) → their text under its headings. It includes tables, text boxes, equations, notes,
+comments, links, alternative texts, charts, headers and footers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DELETED = frozenset({"del", "moveFrom"})
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The document in ``data``. A part that cannot be read is named in a warning."""
+    """Return the document in ``data``. A part that cannot be read is named in a warning."""
     refuse_encrypted(data, path)
     document, warnings = opened_package(data, Document)
     builder = Builder()
@@ -143,7 +143,7 @@ def _is_initial(paragraph: _Element) -> bool:
 
 
 def _add_table(builder: Builder, table: _Element, text: WordText) -> None:
-    """A table, one line a row. A table inside a cell is in that cell's line."""
+    """Add a table, one line for each row. A table inside a cell becomes part of that cell's line."""
     rows = [row for row in table.iter("{*}tr") if next(row.iterancestors("{*}tbl")) is table]
     rows = [row for row in rows if row.find("{*}trPr/{*}del") is None]
     for number, row in enumerate(rows):
@@ -153,7 +153,7 @@ def _add_table(builder: Builder, table: _Element, text: WordText) -> None:
 
 
 def _parts(document: Any, *kinds: str) -> list[tuple[str, Any]]:
-    """The parts of a document of these kinds, each with its kind."""
+    """Return the parts of a document of these kinds, each with its kind."""
     related = [(each.reltype.rsplit("/", 1)[-1], each) for each in document.part.rels.values()]
     return [(kind, each.target_part) for kind, each in related if kind in kinds and not each.is_external]
 
@@ -175,7 +175,7 @@ def _add_notes(builder: Builder, document: Any, text: WordText, warnings: list[s
 
 
 def _add_graphics(builder: Builder, document: Any, text: WordText, warnings: list[str]) -> None:
-    """Add the text in pictures with their alternative texts, and the words of charts and SmartArt."""
+    """Add the text in pictures with their alternative texts, and the words in charts and SmartArt."""
     builder.begin("heading", "Pictures", "Pictures")
     for _, part in _parts(document, "image"):
         builder.add_seen(pictures.text_of(part.blob, part.partname.lstrip("/"), warnings))
@@ -190,7 +190,7 @@ def _add_graphics(builder: Builder, document: Any, text: WordText, warnings: lis
 
 
 def _add_margins(builder: Builder, document: Any, text: WordText) -> None:
-    """Add each different line of the headers and footers, also of the first and of even pages."""
+    """Add each distinct line of the headers and footers, including those of first and even pages."""
     lines: dict[str, None] = {}
     for _, part in _parts(document, "header", "footer"):
         text.follow(part.rels)

@@ -1,5 +1,5 @@
-"""The text of paragraphs of Word documents as it is shown: insertions, the results of fields, symbols,
-equations and the base of ruby, without what was deleted or is hidden, and without codes."""
+"""The visible text of paragraphs in Word documents: insertions, results of fields, symbols, equations and the
+base of ruby. Deleted and hidden text and codes are left out."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS, "wingdings 2": _WINGDINGS_
 
 
 class WordText:
-    """Gives the text of elements. It keeps what is not in the text: the addresses of links, alternative texts
-    of pictures, and readings."""
+    """Returns the text of elements. It collects other content: addresses of links, alternative texts of
+    pictures, and readings."""
 
     def __init__(self, related: Mapping[str, Any], numbering: Numbering, hidden: Set[str]) -> None:
         """``hidden``: the ids of styles that hide their text."""
@@ -53,16 +53,16 @@ class WordText:
 
     @property
     def links(self) -> list[str]:
-        """A line for each link whose text is not its address."""
+        """Return a line for each link whose text is not its address."""
         return list(self._links)
 
     @property
     def alternatives(self) -> list[str]:
-        """The alternative texts of pictures and charts."""
+        """Return the alternative texts of pictures and charts."""
         return list(self._alternatives)
 
     def follow(self, related: Mapping[str, Any]) -> None:
-        """Go on with a part that has these relations."""
+        """Continue with a part that has these relations."""
         self._related = related
 
     def of(self, element: _Element) -> str:
@@ -90,7 +90,7 @@ class WordText:
                 yield from self._inside(child, name)
 
     def _inside(self, child: _Element, name: str) -> Iterator[str]:
-        """Yield the text of an element that holds others."""
+        """Yield the text of an element that contains other elements."""
         if name == "instrText":
             for address in _LINK_FIELD.findall(child.text or ""):
                 self._add_link("", address)
@@ -113,8 +113,8 @@ class WordText:
             yield "\n"
 
     def _is_hidden(self, run: _Element) -> bool:
-        """Whether a run is hidden, by its own format or else by that of its styles: two that hide cancel each
-        other out (ECMA-376, 17.7.3)."""
+        """Whether a run is hidden by its own format or, if that does not say, by its styles. Two styles that
+        hide cancel each other out (ECMA-376, 17.7.3)."""
         own = vanishes(run)
         if own is not None or not self._hidden:
             return bool(own)
@@ -130,7 +130,7 @@ class WordText:
         return text
 
     def _ruby(self, ruby: _Element) -> str:
-        """Return the base of a ruby, and keep its reading."""
+        """Return the base of a ruby, and collect its reading."""
         base = "".join(each.text or "" for part in ruby.iter("{*}rubyBase") for each in part.iter("{*}t"))
         reading = "".join(each.text or "" for part in ruby.iter("{*}rt") for each in part.iter("{*}t"))
         self.readings.add(base, reading)
@@ -154,7 +154,7 @@ class WordText:
 
 
 def vanishes(element: _Element) -> bool | None:
-    """Return whether the format of a run or a style hides its text; None if it does not say."""
+    """Return whether the format of a run or style hides its text, or None if it does not say."""
     vanish = element.find("{*}rPr/{*}vanish")
     return None if vanish is None else attribute(vanish, "val") not in _OFF
 
@@ -172,7 +172,7 @@ def _chosen(field: _Element) -> str:
 
 
 def _symbol(symbol: _Element) -> str:
-    """Return the character of a symbol; those of known fonts as Unicode has them."""
+    """Return the character of a symbol. Characters of known fonts are converted to Unicode."""
     try:
         code = int(attribute(symbol, "char"), 16)
     except ValueError:

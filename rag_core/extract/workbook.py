@@ -40,21 +40,21 @@ _TRUE = frozenset({"1", "true", "on"})
 
 @dataclass(slots=True)
 class Book:
-    """A workbook with what its sheets share."""
+    """A workbook with the data that its sheets share."""
 
     archive: ZipFile
-    sheets: list[tuple[str, str]]  #: The names of the sheets and of their parts, in order.
-    names: list[str]  #: The names that it defines, each with what it stands for.
-    texts: Sequence[str] = ()  #: The table of texts.
-    formats: Sequence[str] = ()  #: The format code of each style of cells.
-    people: dict[str, str] = field(default_factory=dict)  #: Authors of comments by their id.
-    since_1904: bool = False  #: Whether days are counted from 1904 on, not from 1900.
+    sheets: list[tuple[str, str]]  #: Name and part of each sheet, in order.
+    names: list[str]  #: Names defined in the workbook, each with its meaning.
+    texts: Sequence[str] = ()  #: The table of shared texts.
+    formats: Sequence[str] = ()  #: Format code of each cell style.
+    people: dict[str, str] = field(default_factory=dict)  #: Author's id → author of comments.
+    since_1904: bool = False  #: Whether days are counted from 1904, not from 1900.
     warnings: list[str] = field(default_factory=list)  #: A sentence for each part that could not be read.
 
 
 def read_into(builder: Builder, archive: ZipFile) -> list[str]:
-    """Add the sheets of a workbook to a document. Return a sentence for each part that could not be read.
-    Raises ValueError and KeyError where the workbook itself cannot be read."""
+    """Add the sheets of a workbook to a document. Returns a sentence for each part that could not be read.
+    Raises ValueError or KeyError if the workbook itself cannot be read."""
     book = _opened(archive)
     for name, part in book.sheets:
         if not builder.is_full:
@@ -96,7 +96,7 @@ def _opened(archive: ZipFile) -> Book:
 
 
 def _related_id(element: _Element) -> str:
-    """Return the id of the part that an element names, '' without one."""
+    """Return the id of the part that an element names, or '' if it names none."""
     return next((value for key, value in element.items() if key.endswith("}id")), "")
 
 
@@ -117,7 +117,7 @@ def _read_shared(book: Book, related: Iterable[Relation]) -> None:
 
 
 def _texts(book: Book, part: str) -> list[str]:
-    """Return the table of texts; of a damaged table, the part before the damage."""
+    """Return the table of texts. If it is damaged, the part before the damage is returned."""
     texts: list[str] = []
     try:
         for item in _elements(book.archive, part, "si"):
@@ -149,7 +149,7 @@ def _elements(archive: ZipFile, part: str, *names: str) -> Iterator[_Element]:
 
 
 def _text(item: _Element) -> str:
-    """Return a text of the table, of a cell or of a comment, without how it is pronounced."""
+    """Return a text from the table, a cell or a comment, without its pronunciation."""
     pieces = (
         each.text or "" for each in item.iter("{*}t") if next(each.iterancestors("{*}rPh"), None) is None
     )
@@ -182,8 +182,8 @@ def _whole(text: str | None) -> int:
 
 
 def related_parts(book: Book, name: str, part: str) -> dict[str, Relation]:
-    """Return what belongs to a sheet, such as its comments. If that is damaged, there is a warning and the
-    rows stay."""
+    """Return the parts that belong to a sheet, such as its comments. If these are damaged, a warning is added
+    and the rows stay."""
     try:
         return relations(book.archive, part)
     except BROKEN:
@@ -192,7 +192,7 @@ def related_parts(book: Book, name: str, part: str) -> dict[str, Relation]:
 
 
 def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
-    """Add a sheet. Of a damaged one the rows before the damage are added."""
+    """Add a sheet. If it is damaged, the rows before the damage are added."""
     beside = Beside()
     related = related_parts(book, name, part)
     add_rows(builder, name, _rows(book, name, part, related, beside))
@@ -205,7 +205,7 @@ def _add_sheet(builder: Builder, book: Book, name: str, part: str) -> None:
 
 
 def _rows(book: Book, name: str, part: str, related: dict[str, Relation], beside: Beside) -> Iterator[Row]:
-    """Yield the rows of a sheet; add its links, headers and hidden numbers to ``beside``."""
+    """Yield the rows of a sheet. Its links, headers and hidden numbers are added to ``beside``."""
     number = 0
     addresses: set[str] = set()
     try:
@@ -253,7 +253,7 @@ def _column(letters: str) -> int:
 
 
 def _cell(book: Book, cell: _Element, row: int, beside: Beside) -> str:
-    """Return what a cell shows."""
+    """Return the text that a cell shows."""
     value = formula = ""
     for child in cell:
         name = local_name(child)
@@ -274,7 +274,7 @@ def _cell(book: Book, cell: _Element, row: int, beside: Beside) -> str:
 
 
 def _shown_text(book: Book, kind: str, value: str, code: str) -> str:
-    """Return a text, a truth value or an error as its cell shows it."""
+    """Return a text, truth value or error as its cell shows it."""
     match kind:
         case "s":
             index = _whole(value)
@@ -294,7 +294,7 @@ def _code(book: Book, cell: _Element) -> str:
 
 
 def _shown_number(book: Book, value: str, code: str, place: str, row: int, beside: Beside) -> str:
-    """Return a number or a date as its cell shows it; the hidden value is added to ``beside``."""
+    """Return a number or date as its cell shows it. The hidden value is added to ``beside``."""
     number = _number(value, since_1904=book.since_1904)
     if number is None:
         return value
@@ -305,7 +305,7 @@ def _shown_number(book: Book, value: str, code: str, place: str, row: int, besid
 
 
 def _number(value: str, *, since_1904: bool) -> float | None:
-    """Return the number in a cell; of an ISO date its days. None if it is neither."""
+    """Return the number in a cell. An ISO date is converted to days. Returns None if it is neither."""
     try:
         number = float(value)
     except ValueError:
@@ -323,8 +323,8 @@ def _number(value: str, *, since_1904: bool) -> float | None:
 def _read_link(
     link: _Element, related: dict[str, Relation], addresses: Collection[str], beside: Beside
 ) -> None:
-    """Read the address and the tip of a link, unless a cell shows the address: ``addresses`` are those that
-    cells show."""
+    """Read the address and tip of a link, unless a cell shows the address. ``addresses`` are the addresses
+    that cells show."""
     relation = related.get(_related_id(link))
     address = relation.target if relation and relation.is_external else ""
     if location := link.get("location"):
@@ -339,7 +339,7 @@ def _read_link(
 
 
 def margin_text(codes: str, sheet: str) -> str:
-    """Return a header or footer without the codes of fonts, of pages and of days."""
+    """Return a header or footer without the codes for fonts, pages and dates."""
 
     def shown(match: re.Match[str]) -> str:
         letter = (match["letter"] or "").upper()
@@ -383,7 +383,7 @@ def add_comment(beside: Beside, place: str, author: str, text: str) -> None:
 
 
 def _read_drawing(book: Book, part: str, beside: Beside) -> None:
-    """Read the text boxes, pictures, alternative texts, charts and SmartArt of a drawing."""
+    """Read the text boxes, pictures, alternative texts, charts and SmartArt in a drawing."""
     for line in text_of_graphic(member(book.archive, part)).split("\n"):
         beside.add("Text boxes", 1, line)
     for relation in relations(book.archive, part).values():

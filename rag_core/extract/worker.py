@@ -1,9 +1,11 @@
-"""Reading files in a process of its own that may hang or die: all formats but text, and those
-of packages.
+"""Reads files in a separate process that may hang or crash: all formats except text, and the formats of
+packages.
 
-Threat: a parser that we do not control is given whatever lies in a folder. The process has a time and a
-memory limit and none of our keys; what it answers is checked before a store keeps it. Both sides speak in
-frames over its standard input and output: a length in eight bytes, and then so many bytes.
+Threat. A parser that we do not control reads any file in a folder. The process has limits of time and memory,
+and none of our keys. Its answer is checked before a store keeps it.
+
+Both sides exchange frames over the process's standard input and output. A frame is a length in eight bytes,
+then that number of bytes.
 """
 
 from __future__ import annotations
@@ -41,22 +43,22 @@ from rag_core.types import Extracted, Segment
 from rag_core.wording import size
 
 TIME_LIMIT_S = 60.0
-"""Seconds that one file may take, and each picture in it, unless the owner says otherwise."""
+"""Default of the maximum seconds for one file, and for each picture in it."""
 
 MEMORY_LIMIT = 2**31
-"""Bytes of memory that the process may take for a file."""
+"""Maximum bytes of memory that the process may use for a file."""
 
 _LENGTH = 8
-_GOES_ON = b""  # the frame of a process that has read a picture, and goes on with the file
-_PICTURES = b"\x89PNG", b"\xff\xd8"  # begin the frame of a picture that a server is to read
-_MOST_ANSWER = 8 * MOST_TEXT  # bytes
+_GOES_ON = b""  # the frame that says: a picture was read, and the file continues
+_PICTURES = b"\x89PNG", b"\xff\xd8"  # beginnings of a frame with a picture for a server
+_MOST_ANSWER = 8 * MOST_TEXT  # maximum number of bytes
 _MOST_METADATA = 64_000
 _OF_OURS = re.compile("|".join(["COMMONPLACE_", *(row.keys for row in PROVIDERS if row.keys)]))
-"""The variables with settings and keys."""
+"""Environment variables with settings and keys."""
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
-_ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces
+_ORPHAN_S = 10  # seconds after the limit at which a process without the app ends itself
 _END_S = 2.0
-_LOOK_S = 0.1  # between two looks at the memory of the process
+_LOOK_S = 0.1  # seconds between two checks of the process's memory
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from rag_core.extract.worker import main; main(int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])"
@@ -64,28 +66,29 @@ _START = (
 
 
 class NotStarted(ExtractError):
-    """The process cannot be started now; no file is at fault."""
+    """Raised if the process cannot be started now. No file is at fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the process says of a file: its document, a ``picture`` of a place in it (base64) or an error;
-    nothing where it was only to import."""
+    """The process's answer about a file: its document, a ``picture`` of a place in it (base64), or an error.
+    All are empty if the process only had to import a package."""
 
     document: Extracted | None = None
     error: tuple[str, str] | None = None
     is_skipped: bool = False
     picture: str = ""
-    cpu_s: float = 0.0  #: Processor time that it took, with that of the programs it started.
+    cpu_s: float = 0.0  #: Processor time that it used, including the programs that it started.
 
 
 class _Watch(threading.Thread):
-    """Context manager: kills a process that takes too much time or memory for the block.
+    """Context manager: kill a process that uses too much time or memory during the block.
 
-    Linux holds the process to a limit of memory, too (`main`); macOS and Windows do not.
+    On Linux the process also has a memory limit of its own (see `main`); on macOS and Windows it has none.
     """
 
-    excess = ""  #: A sentence about ``{extension}``: what its process was killed for.
+    #: Sentence about ``{extension}`` with the reason why its process was killed; '' if it was not.
+    excess = ""
 
     def __init__(self, process: subprocess.Popen[bytes], limit_s: float, memory: int) -> None:
         super().__init__(daemon=True)
@@ -118,16 +121,16 @@ class _Watch(threading.Thread):
 
 @dataclass
 class Worker:
-    """A process that reads files. It starts with the first file, and again after it ended.
+    """A process that reads files. It starts with the first file, and again after it has ended.
 
-    Use it from one thread. After `close` it may be used again.
+    Use it from one thread only. It can be used again after `close`.
     """
 
-    limit_s: float = TIME_LIMIT_S  #: Seconds for one file, and for each picture in it.
-    memory: int = MEMORY_LIMIT  #: Bytes of memory that the process may hold.
-    ocr: str = "auto"  #: The setting of that name, for pictures that no server reads.
-    pictures: Path | None = None  #: Folder that caches the text of pictures; None caches nothing.
-    cpu_s: float = 0.0  #: Processor time of all documents that were read.
+    limit_s: float = TIME_LIMIT_S  #: Maximum seconds for one file, and for each picture in it.
+    memory: int = MEMORY_LIMIT  #: Maximum bytes of memory of the process.
+    ocr: str = "auto"  #: The setting ``ocr``, for pictures that no server reads.
+    pictures: Path | None = None  #: Folder where texts of pictures are cached; None caches nothing.
+    cpu_s: float = 0.0  #: Total processor time of all documents read.
     _process: subprocess.Popen[bytes] | None = None
 
     def read(
@@ -138,8 +141,16 @@ class Worker:
         remote: RemoteReader | None = None,
         most_pictures: int | None = None,
     ) -> Extracted:
-        """Read the file ``path`` with ``reader``, and its pictures with ``remote`` if there is one; at most
-        ``most_pictures`` that were not read before. Raises NotText and ExtractError."""
+        """Read the file ``path`` with ``reader``. Raises NotText and ExtractError.
+
+        Args:
+            reader: The module or package that reads the format.
+            data: The bytes of the file.
+            path: Its name.
+            remote: A server that reads the pictures in it.
+            most_pictures: Maximum number of new pictures to read; None reads all.
+
+        """
         answer = self._ask(reader, data, path.name, remote=remote, most_pictures=most_pictures)
         document, self.cpu_s = answer.document, self.cpu_s + answer.cpu_s
         try:
@@ -151,7 +162,8 @@ class Worker:
             raise reader.failed(ExtractError, failure, problem=wrong) from None
 
     def picture(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
-        """WebP of ``place`` in the file ``path``, by `render_place`. Raises NotText, ExtractError."""
+        """Return ``place`` in the file ``path`` as WebP, drawn by `render_place`. Raises NotText and
+        ExtractError."""
         renderer = Extension(
             "extractors", f"picture{path.suffix}", "", "", "rag_core.extract.rendering:render_place"
         )
@@ -162,7 +174,7 @@ class Worker:
         self._ask(extension, b"", None)
 
     def kill(self) -> None:
-        """Kill the process, from any thread; the file that it reads fails."""
+        """Kill the process. Safe in any thread. Reading the current file fails."""
         if process := self._process:
             process.kill()
 
@@ -173,7 +185,7 @@ class Worker:
         process, self._process = self._process, None
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with suppress(OSError):  # what was still to be written has no reader
+                with suppress(OSError):  # the rest of the output has no reader
                     pipe.close()
         try:
             process.wait(_END_S)
@@ -219,7 +231,7 @@ class Worker:
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
         body, excess = None, ""
-        with suppress(OSError):  # it is gone
+        with suppress(OSError):  # the process has ended
             _write_frame(process.stdin, line)
             _write_frame(process.stdin, data)
             body = _GOES_ON
@@ -257,7 +269,7 @@ class Worker:
             except OSError as error:
                 raise NotStarted(
                     f"The process that reads files cannot be started: {error.strerror}.",
-                    "Try again when the computer has room for it.",
+                    "Close some other programs, then try again.",
                 ) from error
         return self._process
 
@@ -266,8 +278,8 @@ class Worker:
 
 
 def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
-    """``found`` as a store keeps it: offsets inside the text, names in one line, and the file's name if
-    there is no title. Raises ValueError with what is wrong."""
+    """Return ``found`` as a store keeps it: offsets inside the text, names in one line, and the file's name
+    if there is no title. Raises ValueError that says what is wrong."""
     _check_places(found)
     _check_date(found.date)
     aliases = unique(map(one_line, found.aliases))
@@ -293,7 +305,7 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
 
 
 def _check_places(found: Extracted) -> None:
-    """Raise ValueError if the text is too long, or segments and links do not lie in it."""
+    """Raise ValueError if the text is too long, or if segments or links lie outside it."""
     size, end = len(found.text), 0
     if size > MOST_TEXT:
         raise ValueError(f"the text has {size:,} characters, and {MOST_TEXT:,} are allowed")
@@ -315,7 +327,7 @@ def _check_date(day: str | None) -> None:
 
 
 def _in_one_line(segment: Segment) -> Segment:
-    """A segment whose headings and reference are in one line each, without empty headings."""
+    """Return a segment whose headings and reference are in one line each, without empty headings."""
     path = tuple(heading for each in segment.heading_path if (heading := one_line(each)))
     return replace(segment, heading_path=path, anchor_ref=one_line(segment.anchor_ref), levels=())
 
@@ -324,18 +336,18 @@ def _in_one_line(segment: Segment) -> Segment:
 
 
 def main(limit_s: int, memory: int, pictures: str) -> None:
-    """Answer requests until the app closes the pipe. A file, or a picture in one, takes at most ``limit_s``
-    seconds, even without the app. On Linux, programs that readers start have the limit of ``memory`` bytes,
-    too."""
+    """Answer requests until the app closes the pipe. A file, or a picture in it, takes at most ``limit_s``
+    seconds, even if the app has ended. On Linux the limit of ``memory`` bytes also applies to programs that
+    readers start."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):  # no ``print`` of a package reaches the pipes
+    for number in (0, 1, 2):  # keeps a package's ``print`` out of the pipes
         os.dup2(nothing, number)
     if sys.platform == "linux":
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who asked, who will hang up
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the app, which then closes the pipe
     alarm = alarm_clock()
 
     def goes_on() -> None:
@@ -343,23 +355,24 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
         _write_frame(answers, _GOES_ON)
 
     def ask(picture: bytes) -> tuple[str, str, str]:
-        alarm(0)  # the app waits for its server, and has a limit for that
+        alarm(0)  # the app waits for its server, with a limit of its own
         _write_frame(answers, picture)
         text, waits, note = json.loads(_read_frame(requests) or sys.exit())
         return text, waits, note
 
     ocr.reader = ocr.Reader(Path(pictures) if pictures else None, goes_on, ask)
-    with suppress(AttributeError, OSError):  # Windows has no such priority
+    with suppress(AttributeError, OSError):  # not on Windows
         os.nice(10)
     while (line := _read_frame(requests)) is not None and (data := _read_frame(requests)) is not None:
-        alarm(limit_s)  # it ends this process
+        alarm(limit_s)  # ends this process
         answer = _answered(line, data)
         alarm(0)
         _write_frame(answers, answer)
 
 
 def alarm_clock() -> Callable[[int], object]:
-    """Return what ends this process in so many seconds, unless it is called again before; 0 means never."""
+    """Return a function that ends this process after a number of seconds, unless it is called again before. 0
+    means never."""
     if hasattr(signal, "alarm"):
         return signal.alarm
 
@@ -374,10 +387,10 @@ def alarm_clock() -> Callable[[int], object]:
 
 
 def _answered(line: bytes, data: bytes) -> bytes:
-    """The answer to a request: ``line`` says in JSON what to do with the file in ``data``.
+    """Return the answer to a request. ``line`` says in JSON what to do with the file in ``data``.
 
-    It names the entry point, the file, what reads its pictures and how many of them, the encoding that is
-    expected, and the place to show as a picture, if any.
+    It contains the entry point, the name of the file, the reader of its pictures, their maximum number, the
+    expected encoding, and the place to draw as a picture, if any.
     """
     about, file, engine, most_pictures, codec, *place = json.loads(line)
     started_s = sum(os.times()[:4])
@@ -410,8 +423,8 @@ def _answered(line: bytes, data: bytes) -> bytes:
 
 @contextmanager
 def _failing(extension: Extension, data: bytes, path: PurePosixPath) -> Iterator[None]:
-    """Turn any exception of a reader into an ExtractError: about the file if the reader is ours, else about
-    its package."""
+    """Context manager: turn any exception of a reader into an ExtractError. It is about the file if the
+    reader is ours, otherwise about its package."""
     if extension.package:
         with extension.errors(ExtractError, "reading this file"):
             yield
@@ -424,7 +437,7 @@ def _failing(extension: Extension, data: bytes, path: PurePosixPath) -> Iterator
         raise ExtractError(
             f"{path.name!r} takes more memory than one file may.", "Split it, or export its text."
         ) from None
-    except (Exception, SystemExit):  # whatever its parser raises
+    except (Exception, SystemExit):  # its parser may raise anything
         raise damaged(path, data) from None
 
 
@@ -433,7 +446,8 @@ def _to_json(answer: _Answer) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` with each character that no store takes replaced by one, so that offsets stay true."""
+    """Return ``value`` with each character that no store accepts replaced by a single other one, so that
+    offsets stay valid."""
     match value:
         case str():
             return _NO_CHARACTER.sub("\ufffd", value)
@@ -452,7 +466,7 @@ def _write_frame(pipe: IO[bytes], body: bytes) -> None:
 
 
 def _read_frame(pipe: IO[bytes], most: int = 2**62) -> bytes | None:
-    """The next frame; None at the end, or for one that is cut short or longer than ``most``."""
+    """Return the next frame, or None at the end and for a frame that is cut short or longer than ``most``."""
     head = pipe.read(_LENGTH)
     length = int.from_bytes(head, "big")
     if len(head) < _LENGTH or length > most:

@@ -1,4 +1,4 @@
-"""Reads files ahead, in a process for each core, while the run stores those before."""
+"""Reads files ahead in one process per core, while the run stores the files before them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TypeVar
 from rag_core.extract.worker import Worker
 
 _MOST_PROCESSES = 4
-_MOST_ITEMS = 200  # between the one that is stored and the last that is begun
+_MOST_ITEMS = 200  # maximum number of items that are read ahead
 _LOOK_S = 0.05
 _STOP_S = 0.4
 
@@ -24,9 +24,11 @@ _Result = TypeVar("_Result")
 
 
 class Workers:
-    """Worker processes, each made by ``new`` and started when it is needed first. Those of `ahead` are killed
-    once ``is_over()``, which another thread asks; what they read then fails. To be closed, and may be used
-    again then."""
+    """Worker processes, each created by ``new`` and started when it is first needed. The processes of `ahead`
+    are killed when ``is_over()``, called in another thread, returns True; reading their files then fails.
+
+    Call `close` at the end; the object can be used again afterwards.
+    """
 
     def __init__(
         self,
@@ -43,12 +45,12 @@ class Workers:
 
     @property
     def cpu_s(self) -> float:
-        """Processor time of all documents that were read."""
+        """Total processor time of all documents read."""
         return sum(worker.cpu_s for worker in self._all)
 
     @contextmanager
     def one(self) -> Iterator[Worker]:
-        """A worker for this thread alone, as soon as one is idle."""
+        """Context manager: lend a worker to this thread as soon as one is idle."""
         worker = self._idle.get()
         try:
             yield worker
@@ -63,9 +65,9 @@ class Workers:
     def ahead(
         self, items: Iterable[_Item], work: Callable[[_Item], _Result], begins_early: Callable[[_Item], bool]
     ) -> Generator[tuple[_Item, Future[_Result] | None]]:
-        """Yield each item in order, with ``work(item)`` where ``begins_early(item)``: it was begun in
-        another thread before its turn. When the iterator is closed, the processes of unfinished work are
-        killed."""
+        """Yield each item in order, with the future of ``work(item)`` if ``begins_early(item)``, otherwise
+        with None. Such work begins in another thread before the item's turn. When the iterator is closed, the
+        processes of unfinished work are killed."""
         threads = ThreadPoolExecutor(len(self._all))
         begun = deque[tuple[_Item, Future[_Result] | None]]()
         is_done = threading.Event()
@@ -93,11 +95,11 @@ class Workers:
                 self.kill()
 
     def kill(self) -> None:
-        """Kill all processes, from any thread; the files that they read fail."""
+        """Kill all processes. Safe in any thread. Reading their current files fails."""
         for worker in self._all:
             worker.kill()
 
     def _is_full(self, begun: Iterable[tuple[object, Future[_Result] | None]]) -> bool:
-        """Whether the read-ahead buffer is full: one item more than the processes can read. Results take
-        memory."""
+        """Whether the read-ahead buffer is full: it has one item more than the processes can read. Results
+        take memory."""
         return sum(future is not None for _, future in begun) > len(self._all)

@@ -1,4 +1,5 @@
-"""The files of a source: walking it, globs, ignores, containment. Nothing here writes to a source."""
+"""The files of a source: scanning folders, glob patterns, ignored files, safe paths. Nothing here writes to a
+source."""
 
 from __future__ import annotations
 

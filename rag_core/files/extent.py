@@ -15,8 +15,9 @@ MANY_FILES = 50_000
 
 
 def doubt(root: Path, include: Sequence[str], counted: Preview) -> str:
-    """Return a reason to ask the owner before indexing ``root``, as a sentence; '' if there is none.
-    ``root`` is absolute, without links; ``counted`` is the result of ``preview`` with ``MANY_FILES``."""
+    """Return a reason to ask the owner before indexing ``root``, as a sentence, or '' if there is none.
+    ``root`` must be an absolute path without links. ``counted`` is the result of ``preview`` with
+    ``MANY_FILES``."""
     if not include or any(pattern.split("/")[0] == "**" for pattern in include):
         if root == Path(root.anchor):
             return f"{str(root)!r} is the whole disk."
@@ -29,10 +30,10 @@ def doubt(root: Path, include: Sequence[str], counted: Preview) -> str:
 
 
 def leaves_out(root: Path, pattern: str) -> bool:
-    """Whether anything below ``root`` matches an exclude pattern, even something that no scan would read.
+    """Whether an exclude pattern matches anything below ``root``, even a file that no scan would read.
 
-    It is also True if this cannot be told quickly: too many names, a link to a folder, or a folder that
-    cannot be listed. Raises InvalidInput for an invalid pattern.
+    Also returns True if this cannot be decided quickly, because there are too many names, a link to a folder,
+    or a folder that cannot be listed. Raises InvalidInput for an invalid pattern.
     """
     covered, top = Coverage((pattern,), dots=True), len(with_sep(os.fsencode(root)))
     unlisted: list[OSError] = []

@@ -1,16 +1,16 @@
-"""Glob patterns: what they mean, and matching them one path segment at a time.
+"""Glob patterns: their rules, and matching them one path segment at a time.
 
-The rules, which the CLI, the UI and the documentation share:
+The CLI, the UI and the documentation share these rules:
 
 - Patterns match the path below the root, with ``/`` between segments, ignoring case and Unicode form.
-- ``*``, ``?`` and ``[a-z]`` stay inside a segment; ``**`` as a whole segment crosses folders, also none.
-- ``{md,txt}`` lists alternatives. ``[*]``, ``[{]`` stand for the character itself.
-- ``*.md`` is the top level only, ``**/*.md`` every level.
-- A pattern that ends in a plain name (``notes``) or a slash (``proj*/``) means all below that folder, too.
-- Wildcards do not match a leading dot in an include pattern; ``.notes/**`` names a hidden folder.
+- ``*``, ``?`` and ``[a-z]`` match within a segment. ``**`` as a whole segment matches any number of folders.
+- ``{md,txt}`` lists alternatives. ``[*]`` and ``[{]`` match the character itself.
+- ``*.md`` matches at the top level only, ``**/*.md`` at every level.
+- A pattern that ends in a plain name (``notes``) or a slash (``proj*/``) also matches all in that folder.
+- In an include pattern, wildcards do not match a leading dot. ``.notes/**`` matches a hidden folder.
 
-A walk carries a ``State``: the rests of patterns still to match below the current folder. An empty
-state prunes the folder, and a file costs one test of its name, however deep it lies.
+A walk carries a ``MatchState``: the remainders of the patterns that can still match in the current folder. If
+the state is empty, the folder is skipped. Each file costs one test of its name, however deep it lies.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DOT = 0x2E
 
 
 class Globs:
-    """Compiled patterns. With ``dots``, wildcards match hidden names, too (for exclude patterns)."""
+    """Compiled patterns. With ``dots``, wildcards also match hidden names, as in exclude patterns."""
 
     def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
         self._patterns = validate_globs(patterns)
@@ -63,7 +63,7 @@ class Globs:
         self.spelled = set(map(os.fsencode, map(str.lower, chain.from_iterable(rests))))
 
     def enter(self, state: MatchState, name: bytes) -> MatchState:
-        """Return the state inside the folder ``name``, which lies in a folder with ``state``. It is empty
+        """Return the state inside the folder ``name``, given the ``state`` of its parent. The result is empty
         if nothing inside can match."""
         below: set[Rest] = set()
         for rest in state:
@@ -76,7 +76,7 @@ class Globs:
         return frozenset(below)
 
     def accepts(self, state: MatchState) -> NameTest:
-        """Return a test for names directly inside a folder with ``state``."""
+        """Return a test for the names of files directly in a folder with ``state``."""
         if state not in self._tests:
             last: set[str] = set()
             for rest in state:
@@ -88,24 +88,24 @@ class Globs:
         return self._tests[state]
 
     def covers(self, state: MatchState, name: bytes) -> bool:
-        """Whether a pattern matches the folder ``name`` itself, or all that is in it. ``state`` is that of
-        the folder above."""
+        """Whether a pattern matches the folder ``name`` itself or everything in it. ``state`` is the state of
+        its parent."""
         return bool(state) and (self.accepts(state)(name) or ("**",) in self.enter(state, name))
 
     def which(self, path: bytes) -> str:
-        """Return the first pattern that matches ``path`` or a folder above it; '' if none does."""
+        """Return the first pattern that matches ``path`` or a folder above it, or '' if there is none."""
         return next(
             (pattern for pattern in self._patterns if path in Coverage((pattern,), dots=self._dots)), ""
         )
 
 
 class Coverage:
-    """The set of paths that match a pattern or lie below a folder that does. Results are cached for each
+    """The set of paths that match a pattern or lie in a folder that does. Results are cached for each
     folder."""
 
     def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
         self._globs = Globs(patterns, dots=dots)
-        self._folders: dict[bytes, MatchState | None] = {}  # what is left to match; None where all is covered
+        self._folders: dict[bytes, MatchState | None] = {}  # by path; None if the whole folder is covered
 
     def __contains__(self, path: bytes) -> bool:
         folder, _, name = path.rpartition(b"/")
@@ -120,28 +120,28 @@ class Coverage:
 
 
 def validate_globs(patterns: Sequence[str]) -> tuple[str, ...]:
-    """Return the patterns without ``./``, doubled slashes and repetitions. An empty list stays empty, which
-    means ``**/*`` to ``scan``. Raises InvalidInput for a pattern that is empty, absolute, leaves its folder
-    or has too many alternatives."""
+    """Return the patterns without ``./``, doubled slashes and repetitions. An empty list stays empty;
+    ``scan`` treats it as ``**/*``. Raises InvalidInput for a pattern that is empty or absolute, leaves its
+    folder, or has too many alternatives."""
     return tuple(dict.fromkeys(map(_tidy, [patterns] if isinstance(patterns, str) else patterns)))
 
 
 def split_glob(pattern: str) -> tuple[Path, str]:
-    """Split a typed path or pattern into a root folder, which is resolved, and a pattern below it.
+    """Split a typed path or pattern into a resolved root folder and a pattern in it.
 
-    ``~/notes/**/*.md`` gives (``/home/me/notes``, ``**/*.md``); an existing folder gives all below it, an
-    existing file just itself. Relative patterns start at the current folder.
+    ``~/notes/**/*.md`` gives (``/home/me/notes``, ``**/*.md``). An existing folder gives a pattern for
+    everything in it, an existing file a pattern for this file. Relative patterns start at the current folder.
 
     Raises:
-        InvalidInput: nothing by that name exists and it has no wildcard, or the pattern is invalid.
+        InvalidInput: The pattern is invalid, or it has no wildcard and nothing of that name exists.
 
     """
     typed = pattern.strip()
     if not typed or "\0" in typed:
-        raise InvalidInput(f"{pattern!r} names no folder and no file.", "Give a folder such as '~/notes'.")
+        raise InvalidInput(f"{pattern!r} is neither a folder nor a file.", "Give a folder such as '~/notes'.")
     try:
         path = Path(typed).expanduser()
-    except RuntimeError as error:  # no such user
+    except RuntimeError as error:  # the user is unknown
         raise InvalidInput(f"The home folder in {typed!r} is unknown.", "Type the whole path.") from error
     if not path.is_absolute():
         path = current_folder() / path
@@ -176,7 +176,7 @@ def _tidy(pattern: str) -> str:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Expand braces as a shell does, innermost first. ``{one}`` is not a list and stays."""
+    """Expand braces as a shell does, innermost first. ``{one}`` is not a list and stays as it is."""
     done: set[str] = set()
     patterns = {pattern}
     while patterns:
@@ -189,14 +189,14 @@ def _alternatives(pattern: str) -> list[str]:
                 done.add(written)
         patterns = expanded
         if len(done) + len(patterns) > _MAX_ALTERNATIVES:
-            message = f"The pattern {pattern!r} stands for more than {_MAX_ALTERNATIVES} patterns."
+            message = f"The pattern {pattern!r} expands to more than {_MAX_ALTERNATIVES} patterns."
             raise InvalidInput(message, "Use fewer braces, or a wildcard.")
     return sorted(done)
 
 
 @lru_cache(maxsize=4096)
 def _segment_test(segments: tuple[str, ...], dots: bool) -> NameTest:
-    """Return a test whether a name matches one of ``segments``. It is fast for ``*`` and ``*.md``."""
+    """Return a test whether a name matches one of ``segments``. The test is fast for ``*`` and ``*.md``."""
     suffixes: tuple[bytes, ...] = ()
     others: list[str] = []
     for segment in segments:
@@ -219,6 +219,6 @@ def _segment_test(segments: tuple[str, ...], dots: bool) -> NameTest:
 
 
 def plain_text(name: bytes) -> str:
-    """Return a name as text to compare: in NFC, with undecodable bytes as surrogates."""
+    """Return a name as text for comparison: in NFC, with undecodable bytes as surrogates."""
     text = os.fsdecode(name)
     return text if name.isascii() else unicodedata.normalize("NFC", text)

@@ -1,4 +1,5 @@
-"""What is left out without asking: built-in folders, names that look like keys, ``.gitignore``."""
+"""Files and folders that are left out by default: built-in folders, names that look like keys, and
+``.gitignore``."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ SKIPPED_FOLDERS = frozenset(
     b".git .hg .svn .obsidian .trash node_modules .venv venv __pycache__ .mypy_cache .pytest_cache"
     b" .ruff_cache .tox .idea .vscode .ipynb_checkpoints appdata $recycle.bin .dropbox.cache".split()
 ) | {b"system volume information"}
-"""Folders that are not read unless an include pattern names them, in lower case."""
+"""Folders, in lower case, that are not read unless an include pattern names them."""
 _PACKAGES = (
     *(b".photoslibrary", b".photolibrary", b".aplibrary", b".musiclibrary", b".tvlibrary"),
     *(b".imovielibrary", b".fcpbundle", b".lrdata"),
 )
-"""The ends of the names of folders in which a program keeps its data."""
+"""Suffixes of folders in which a program keeps its data."""
 _OF_IWORK = {
     b".pages": "Documents of Pages are not read yet. Save it as DOCX to search its text.",
     b".key": "Presentations of Keynote are not read yet. Save it as PPTX or PDF to search its text.",
@@ -36,9 +37,9 @@ _OF_IWORK = {
 """The end of the name of a folder that is a document → why it is not read."""
 UNREAD_DOCUMENTS = frozenset(_OF_IWORK.values())
 _IN_IWORK = tuple(b"Index.zip Index index.xml index.xml.gz index.apxl index.apxl.gz".split())
-"""What such a folder holds, one of them."""
+"""Names of which such a folder contains at least one."""
 CLOUD_FOLDERS = frozenset((b"mobile documents", b"cloudstorage"))
-"""The folders in a Mac's ``Library`` that hold the documents of iCloud Drive and of other clouds."""
+"""The folders in a Mac's ``Library`` that hold the documents of iCloud Drive and other clouds."""
 _OF_MOZILLA = frozenset(
     b"prefs.js cert8.db cert9.db key3.db key4.db places.sqlite cookies.sqlite formhistory.sqlite"
     b" permissions.sqlite global-messages-db.sqlite abook.mab abook.sqlite logins.json".split()
@@ -55,10 +56,13 @@ _PROFILES = (
     (frozenset((b"Local State",)), frozenset((b"Default", b"Last Version", b"First Run")), 1),
     (_OF_CHROMIUM, _OF_CHROMIUM | frozenset((b"Preferences", b"History", b"Cookies", b"Bookmarks")), 3),
 )
-"""How profiles of Firefox and Thunderbird are known, the folder of Chrome's and Edge's profiles, and each of
-these: names of which one is there, and names of which so many are."""
+"""Signs of a profile of Firefox and Thunderbird, of the folder of all profiles of Chrome and Edge, and of one
+such profile.
+
+Each row has names of which at least one must exist, then names of which a minimum number must exist.
+"""
 PROFILE_NAMES = frozenset[bytes]().union(*(marks | names for marks, names, _ in _PROFILES))
-"""All names by which a profile of a browser or mail program is known."""
+"""All names by which a profile of a browser or mail program is recognized."""
 SECRET_FOLDERS = frozenset(b".ssh .gnupg .aws .azure .kube .docker .password-store".split())
 GITIGNORE = b".gitignore"
 MAX_GITIGNORE_BYTES = 1_000_000
@@ -86,35 +90,35 @@ _LEFTOVERS = frozenset(b".ds_store desktop.ini thumbs.db ehthumbs.db .dropbox .d
     b"icon\r"
 }
 _LEFTOVER_PREFIXES = (b"~$", b".~", b"._")
-"""Of the lock files of Office and LibreOffice, what Dropbox is writing, and what macOS puts next to files on
-other disks."""
+"""Prefixes of the lock files of Office and LibreOffice, of files that Dropbox is writing, and of files that
+macOS adds on other disks."""
 _UNFINISHED_PREFIXES = (b"~", b".syncthing.")
-"""Of files ending in ``.tmp`` that Word, Syncthing and Dropbox are writing."""
+"""Prefixes of ``.tmp`` files that Word, Syncthing and Dropbox are writing."""
 
 
 def is_leftover(name: bytes) -> bool:
-    """Whether a file of this name is left by a program or the system, and not a document."""
+    """Whether a file is left behind by a program or the system and is no document, judged by its name."""
     lower = name.lower()
     is_unfinished = lower.endswith(b".tmp") and lower.startswith(_UNFINISHED_PREFIXES)
     return is_unfinished or lower in _LEFTOVERS or lower.startswith(_LEFTOVER_PREFIXES)
 
 
 def is_of_program(name: bytes) -> bool:
-    """Whether a folder of this name holds what a program or the system keeps for itself."""
+    """Whether a folder holds data that a program or the system keeps for itself, judged by its name."""
     lower = name.lower()
     return lower in SKIPPED_FOLDERS or lower.endswith(_PACKAGES)
 
 
 def why_not_entered(folder: bytes) -> str | None:
-    """Return why a ``folder``, with a slash at its end, that is a document of Apple's programs is not read;
-    None for any other folder."""
+    """Return the reason why a document of Apple's programs that is a ``folder`` is not read, or None for any
+    other folder. The path must end in a slash."""
     reason = _OF_IWORK.get(folder[folder.rfind(b".") : -1].lower())
     is_document = reason and any(os.path.lexists(folder + name) for name in _IN_IWORK)
     return reason if is_document else None
 
 
 def is_profile(names: Collection[bytes]) -> bool:
-    """Whether a folder with these files and folders is the profile of a browser or mail program."""
+    """Whether a folder with these files and folders is a profile of a browser or mail program."""
     there = PROFILE_NAMES.intersection(names)
     return any(
         not marks.isdisjoint(there) and len(others & there) >= least for marks, others, least in _PROFILES
@@ -122,17 +126,18 @@ def is_profile(names: Collection[bytes]) -> bool:
 
 
 def is_home(folder: bytes) -> bool:
-    """Whether a folder, with a slash at its end, is somebody's home, here or in a copy of a disk."""
+    """Whether a folder is a home folder, on this computer or in a copy of a disk. The path must end in a
+    slash."""
     above, _, _ = folder.rstrip(b"/").rpartition(b"/")
     if above.rpartition(b"/")[2].lower() in (b"users", b"home"):
         return True
-    with suppress(RuntimeError):  # this user has no home
+    with suppress(RuntimeError):  # this user has no home folder
         return folder == with_sep(os.fsencode(Path.home()))
     return False
 
 
 def is_secret(name: bytes) -> bool:
-    """Whether the name of a file looks like that of a key or a password store. Such files are never read,
+    """Whether a file looks like a key or a password store, judged by its name. Such files are never read,
     even if a pattern names them."""
     lower = name.lower()
     return lower.endswith(_SECRET_SUFFIXES) or lower.startswith(_SECRET_PREFIXES) or lower in _SECRET_NAMES
@@ -141,23 +146,24 @@ def is_secret(name: bytes) -> bool:
 class IgnoreRule(NamedTuple):
     """The rule in one line of a ``.gitignore``."""
 
-    line: str  #: As written.
-    ignores: bool  #: False if the line begins with ``!``: what it matches is not ignored.
+    line: str  #: The line as written.
+    ignores: bool  #: False if the line begins with ``!``, so that matching paths are not ignored.
     folders_only: bool  #: Whether the line ends in a slash.
-    #: Whether a slash before its end ties it to the file's folder; else it counts at any depth.
+    #: Whether the line has a slash before its end, so that it matches only paths relative to the file's
+    #: folder, and not names at any depth.
     anchored: bool
-    #: A test for each part of a path, None for ``**``; begins with None unless ``anchored``.
+    #: A test for each part of a path; None stands for ``**``. Unless ``anchored``, the first one is None.
     segments: tuple[re.Pattern[str] | None, ...]
 
 
 def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    """Whether ``segments`` match all of ``parts``. It follows all possibilities at once, since a hostile
+    """Whether ``segments`` match all of ``parts``. All possibilities are tracked at once, because a hostile
     line with many ``**`` would have millions."""
-    last, reached = len(segments) - 1, {0}  # numbers of segments that may match the parts before
+    last, reached = len(segments) - 1, {0}  # numbers of segments that can match the parts so far
     for part in parts:
         following: set[int] = set()
         for position in reached:
-            while position < last and segments[position] is None:  # it stands for this part, or for none
+            while position < last and segments[position] is None:  # ``**`` matches this part, or no part
                 following.add(position)
                 position += 1
             segment = segments[position] if position <= last else None
@@ -172,18 +178,18 @@ def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str])
 
 
 class IgnoreFile(NamedTuple):
-    """One ``.gitignore``: ``base`` is the path of its folder with a slash at the end, ``rules`` are ordered
-    from last to first. Names that do not match ``names`` are compared with the ``anchored`` rules only."""
+    """The rules of one ``.gitignore``."""
 
-    base: bytes
-    rules: tuple[IgnoreRule, ...]
-    anchored: tuple[IgnoreRule, ...]
-    names: re.Pattern[str] | None
+    base: bytes  #: Path of the file's folder, with a slash at the end.
+    rules: tuple[IgnoreRule, ...]  #: Rules from last to first.
+    anchored: tuple[IgnoreRule, ...]  #: Rules that are also checked for a name that does not match ``names``.
+    names: re.Pattern[str] | None  #: Matches a name that a rule may match at any depth; None if any name may.
 
 
 def ignored_by(ignores: tuple[IgnoreFile, ...], path: bytes) -> str | None:
-    """Say which rule ignores ``path``, an absolute path (a folder's ends in a slash); None if none does.
-    The innermost file with a matching rule decides, as in git."""
+    """Return the sentence that names the rule which ignores ``path``, or None if no rule does. ``path`` is
+    absolute; the path of a folder ends in a slash. The innermost file with a matching rule decides, as in
+    git."""
     is_folder = path.endswith(b"/")
     for ignore in reversed(ignores):
         parts = plain_text(path[len(ignore.base) :].rstrip(b"/")).split("/")
@@ -196,8 +202,8 @@ def ignored_by(ignores: tuple[IgnoreFile, ...], path: bytes) -> str | None:
 
 
 def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
-    """Read the ``.gitignore`` of the folder ``base`` (with a slash at the end). The tuple is empty if there
-    is no such regular file. Raises OSError if it cannot be read."""
+    """Read the ``.gitignore`` of the folder ``base``, whose path ends in a slash. Returns an empty tuple if
+    there is no such regular file. Raises OSError if the file cannot be read."""
     # Like git, no symbolic link is followed; and a pipe of that name must not block the walk.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -221,9 +227,9 @@ def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
 
 
 def _rule(line: str) -> IgnoreRule | None:
-    """Parse a line as gitignore(5) defines it; None for a comment, and for lines that git ignores."""
+    """Parse a line as gitignore(5) defines it. Returns None for comments and for lines that git ignores."""
     pattern = line.rstrip(" ")
-    if pattern.endswith("\\") and pattern != line:  # an escaped space stays
+    if pattern.endswith("\\") and pattern != line:  # keep an escaped space
         pattern += " "
     negated = pattern.startswith("!")
     body = pattern[negated:].removesuffix("/")
@@ -245,7 +251,7 @@ def _segment(segment: str) -> re.Pattern[str] | None:
 
 
 def ignore_files_above(root: bytes) -> tuple[IgnoreFile, ...]:
-    """The ``.gitignore`` files above ``root`` in its repository, outermost first. There are none if they
+    """Return the ``.gitignore`` files above ``root`` in its repository, outermost first. Returns none if they
     ignore ``root`` itself, because a source that is an ignored folder should be read."""
     way = [root]
     while not os.path.lexists(way[-1] + b".git"):

@@ -1,4 +1,4 @@
-"""Folders that are worth indexing: Obsidian vaults, Documents, folders of code."""
+"""Finds folders that are worth indexing: Obsidian vaults, Documents, folders of code."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ FolderKind = Literal["vault", "documents", "code"]
 
 _DOCUMENTS = ("Documents", "Notes", "notes")
 _NOT_WALKED = frozenset({"AppData", "Library", "node_modules", "site-packages", "venv"})
-_DEEPEST = 3  # folders below a root
-_MOST_WALKED = 3000  # folders; a home of ten thousands takes a tenth of a second
+_DEEPEST = 3  # maximum depth below a root
+_MOST_WALKED = 3000  # maximum number of folders visited; ten thousand take a tenth of a second
 _MOST_CODE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A folder that the app offers to index, and its kind."""
+    """A folder that the app offers to index, with its kind."""
 
     path: Path
     kind: FolderKind
 
 
 def offered_folders(roots: Sequence[Path]) -> list[Offered]:
-    """Folders worth indexing: Obsidian vaults below ``roots`` (with ``.obsidian``), then folders of
-    documents, then the folders with the most git repositories. Hidden folders and links are not
-    followed."""
+    """Return folders worth indexing: Obsidian vaults below ``roots`` (with ``.obsidian``), then folders of
+    documents, then the folders with the most git repositories. Hidden folders and links are not followed."""
     vaults: list[Path] = []
     code: Counter[Path] = Counter()
     for folder, names in _walk(roots):
@@ -47,8 +46,8 @@ def offered_folders(roots: Sequence[Path]) -> list[Offered]:
 
 
 def _walk(roots: Iterable[Path]) -> Iterator[tuple[Path, set[str]]]:
-    """Yield each folder with the names of the folders in it, nearest first. It does not descend into vaults
-    and repositories."""
+    """Yield each folder with the names of its subfolders, nearest first. Vaults and repositories are not
+    entered."""
     waiting = deque((root, 0) for root in roots)
     for _ in range(_MOST_WALKED):
         if not waiting:

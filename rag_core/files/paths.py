@@ -1,7 +1,8 @@
-"""Paths as people see them, and keeping every path inside its folder.
+"""Paths as people see them, and checks that keep every path inside its folder.
 
-The threat: a link, ``..`` or a race between looking and opening leads to a file the owner never chose. So the
-resolved path is checked, and a file is opened from its root downwards, following no link on the way.
+Threat. A link, ``..`` or a race between checking and opening could lead to a file that the owner never chose.
+
+So the resolved path is checked. A file is opened from its root downwards, without following links on the way.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from rag_core.errors import ExtractError, FileGone, InvalidInput, NotText, OnlyI
 from rag_core.files.slices import FileSlices
 
 SEP = b"/"
-"""What stands between the folders of a path in a store, on every system."""
+"""The separator of folders in stored paths, on every system."""
 
 GONE = FileNotFoundError, NotADirectoryError
-"""The errors of opening a path that no longer exists; the second if a file replaced a folder."""
+"""The errors of opening a path that no longer exists. The second is raised if a file has replaced a
+folder."""
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 _ESCAPED_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))
@@ -32,17 +34,17 @@ _BY_FOLDER_FD = os.open in os.supports_dir_fd
 
 
 def display(path: bytes) -> str:
-    r"""Return the path as text to show, in NFC. Bytes that are not text become ``\xff``, control characters
-    ``\n`` or ``\u202e``.
+    r"""Return the path as text for people, in NFC. Undecodable bytes are shown like ``\xff``, and control
+    characters like ``\n`` or ``\u202e``.
 
-    Never fails and returns no lone surrogate. Two paths may look the same, so the text is not a key.
+    Never fails and returns no lone surrogate. Two paths may look the same, so the text cannot serve as a key.
     """
     text = os.fsdecode(path)
     if text.isascii() and text.isprintable():
         return text
     visible = ""
     for character in unicodedata.normalize("NFC", text):
-        if "\udc80" <= character <= "\udcff":  # a byte that was no text
+        if "\udc80" <= character <= "\udcff":  # an undecodable byte
             visible += f"\\x{ord(character) - 0xDC00:02x}"
         elif character in _BIDI or unicodedata.category(character) in _ESCAPED_CATEGORIES:
             visible += character.encode("unicode_escape").decode("ascii")
@@ -55,7 +57,7 @@ def expanded(path: str | Path) -> Path:
     """Replace ``~`` in ``path`` by the home folder, if that user is known."""
     try:
         return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
-    except ValueError:  # a NUL
+    except ValueError:  # the path contains NUL
         return Path(path)
 
 
@@ -69,7 +71,7 @@ def current_folder() -> Path:
 
 
 def real_folder(root: str | Path) -> Path:
-    """Resolve ``~`` and links in ``root`` and return the folder. Raises InvalidInput if it is not a
+    """Resolve ``~`` and links in ``root``, and return the folder. Raises InvalidInput if it is not a
     folder."""
     with suppress(OSError, RuntimeError, ValueError):  # no permission, a loop of links, a NUL
         folder = expanded(root).resolve()
@@ -82,8 +84,8 @@ def real_folder(root: str | Path) -> Path:
 
 
 def contained(path: Path, roots: Sequence[Path]) -> Path:
-    """Resolve ``~`` and links in ``path``, which need not exist. Raises InvalidInput if it lies in none of
-    ``roots``, without telling whether it exists."""
+    """Resolve ``~`` and links in ``path``, which need not exist, and return it. Raises InvalidInput if the
+    result lies in none of ``roots``. The error does not reveal whether the path exists."""
     with suppress(OSError, RuntimeError, ValueError):
         resolved = expanded(path).resolve()
         if any(resolved.is_relative_to(root.resolve()) for root in roots):
@@ -93,9 +95,9 @@ def contained(path: Path, roots: Sequence[Path]) -> Path:
 
 
 def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders directly in ``folder`` that a person may open, sorted by name. Left out: hidden and
-    unreadable ones, and links that leave ``roots``. Raises InvalidInput if ``folder`` is outside ``roots``
-    or cannot be listed."""
+    """Return the folders directly in ``folder`` that a person may open, sorted by name. Hidden and unreadable
+    folders and links that leave ``roots`` are left out. Raises InvalidInput if ``folder`` is outside
+    ``roots`` or cannot be listed."""
     resolved = contained(folder, roots)
     try:
         with os.scandir(resolved) as entries:
@@ -116,19 +118,18 @@ def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
 
 
 IN_CLOUD = "It is in the cloud, not on this computer."
-"""Why a file is not read, as a sentence: reading it would download it."""
+"""The reason why a file in a cloud is not read: reading would download it."""
 
 
 def read_bytes(root: Path, path: bytes, max_bytes: int, *, from_cloud: bool = False) -> bytes:
-    """Read one regular file at ``path`` below the resolved folder ``root``.
-
-    A link is followed if it stays inside. With ``from_cloud`` a file is downloaded if need be.
+    """Read one regular file at ``path`` in the resolved folder ``root``. A link is followed if it stays
+    inside the folder. With ``from_cloud`` the file is downloaded if necessary.
 
     Raises:
-        OnlyInCloud: it would have to be downloaded.
-        NotText: it is no regular file, lies outside ``root`` or has more than ``max_bytes`` bytes.
-        FileGone: it is not there any more.
-        ExtractError: it cannot be read.
+        OnlyInCloud: The file would have to be downloaded.
+        NotText: It is no regular file, lies outside ``root`` or has more than ``max_bytes`` bytes.
+        FileGone: The file no longer exists.
+        ExtractError: The file cannot be read.
 
     """
     shown = display(path)
@@ -140,7 +141,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int, *, from_cloud: bool = Fa
             status = os.fstat(file.fileno())
             _require_regular(status, shown)
             content = file.read(status.st_size + 1) if status.st_size <= max_bytes else None
-            if content is not None and len(content) > status.st_size:  # it grows while it is read
+            if content is not None and len(content) > status.st_size:  # the file grows while it is read
                 content += file.read(max_bytes - status.st_size)
     except (OSError, ValueError) as error:
         raise _not_read(error, shown) from error
@@ -152,14 +153,14 @@ def read_bytes(root: Path, path: bytes, max_bytes: int, *, from_cloud: bool = Fa
 
 @contextmanager
 def opened_in_slices(root: Path, path: bytes, *, from_cloud: bool = False) -> Iterator[FileSlices]:
-    """Context manager: a regular file of any size, read by slices. With ``from_cloud`` it is downloaded if
-    need be.
+    """Context manager: open a regular file of any size to read it in slices. With ``from_cloud`` the file is
+    downloaded if necessary.
 
     Raises:
-        NotText: it is no regular file, or lies outside ``root``.
-        OnlyInCloud: it would have to be downloaded.
-        FileGone: it is not there any more.
-        ExtractError: it cannot be read.
+        NotText: It is no regular file, or lies outside ``root``.
+        OnlyInCloud: The file would have to be downloaded.
+        FileGone: The file no longer exists.
+        ExtractError: The file cannot be read.
 
     """
     shown = display(path)
@@ -220,7 +221,7 @@ def _require_regular(status: os.stat_result, shown: str) -> None:
 
 
 def with_sep(folder: bytes) -> bytes:
-    """Return the path of a folder with one slash at its end, even for the root of the file system."""
+    """Return the path of a folder with exactly one slash at its end, even for the root of the file system."""
     return system.slashed(folder).rstrip(SEP) + SEP
 
 
@@ -230,7 +231,7 @@ def real_path(path: bytes) -> bytes:
 
 
 def not_a_file(mode: int) -> str:
-    """Say in a sentence what a ``st_mode`` is that is not a regular file."""
+    """Return a sentence that says what kind of file a ``st_mode`` describes, if it is no regular file."""
     sentences = {
         stat.S_IFDIR: "It is a folder.",
         stat.S_IFIFO: "It is a named pipe.",
@@ -242,11 +243,11 @@ def not_a_file(mode: int) -> str:
 
 
 def cannot_be_read(error: Exception) -> str:
-    """Say in a sentence that the system refused to read a file, and why."""
+    """Return a sentence that says why the system refused to read a file."""
     return f"It cannot be read: {system_reason(error)}."
 
 
 def system_reason(error: Exception) -> str:
-    """Return the system's reason for not reading a file, with a small letter."""
+    """Return the system's reason for not reading a file, with a lower-case first letter."""
     reason = (error.strerror if isinstance(error, OSError) else None) or "its name cannot be used"
     return f"{reason[:1].lower()}{reason[1:]}"

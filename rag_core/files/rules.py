@@ -1,4 +1,4 @@
-"""Which folders are entered and which files are taken, each refusal with the rule's name."""
+"""Decides which folders are entered and which files are read. Each refusal has a sentence with its reason."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from rag_core.files.ignores import (
 )
 from rag_core.files.paths import SEP, cannot_be_read, display, not_a_file, real_path, system_reason, with_sep
 
-KEY_LIKE = "What looks like a key or secret is never read."
+KEY_LIKE = "Files and folders that look like keys or secrets are never read."
 KEY_OR_KEYNOTE = (
-    "What looks like a key is never read. To search a presentation of Keynote, save it as PPTX or PDF."
+    "Files that look like keys are never read. To search a presentation of Keynote, save it as PPTX or PDF."
 )
 SECRETS = frozenset({KEY_LIKE, KEY_OR_KEYNOTE})
 LEAVES = "A symbolic link that leaves the folder is not followed."
-ANOTHER_NAME = "A file with a second name is read once."
+ANOTHER_NAME = "A file with several names is read once."
 NOT_MATCHED = "No include pattern matches it."
 EXCLUDED = "An exclude pattern matches it."
-LEFTOVER = "A program left it behind: the lock of an open file, or settings of a folder."
+LEFTOVER = "It is not a document, but a lock file or a settings file of a program."
 HIDDEN_BY_SYSTEM = "The system hides it, and no include pattern names it."
 _HIDDEN = "A name that starts with a dot is hidden, and no include pattern names it."
 NEVER_READ = "A folder of this kind is left out unless an include pattern names it."
 
 
 class Refusal(NamedTuple):
-    """The reason why a file is not taken: its kind, and a sentence."""
+    """The reason why a file is not read: its kind, and a sentence."""
 
     kind: Literal["unreadable", "not included", "excluded", "rule"]
     text: str
@@ -56,26 +56,25 @@ class Refusal(NamedTuple):
 def why_skipped(
     root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()
 ) -> Refusal | None:
-    """Return the reason why a scan does not take ``path`` (as in ``FileStat``), None if it does. Raises
-    InvalidInput as ``scan`` does."""
+    """Return the reason why a scan leaves out ``path`` (as in ``FileStat``), or None if the scan reads it.
+    Raises InvalidInput as ``scan`` does."""
     return Rules(root, include, exclude).why(path)
 
 
 @dataclass(frozen=True, slots=True)
 class WalkFolder:
-    """A folder that the walk entered, with what is left to match of the patterns below it, and the
-    ``.gitignore`` files that apply in it."""
+    """A folder that the walk has entered, with the state of the patterns in it."""
 
-    full: bytes  #: Its whole path, with a slash at the end.
-    rel: bytes  #: Its path below the root, with a slash at the end; empty for the root.
-    wanted: MatchState  #: What is left to match of the include patterns.
-    unwanted: MatchState  #: What is left to match of the exclude patterns.
+    full: bytes  #: Its absolute path, with a slash at the end.
+    rel: bytes  #: Its path in the source, with a slash at the end; empty for the root.
+    wanted: MatchState  #: State of the include patterns.
+    unwanted: MatchState  #: State of the exclude patterns.
     ignores: tuple[IgnoreFile, ...]  #: The ``.gitignore`` files that apply in it, outermost first.
 
 
 class Rules:
     """The rules of one source, for the walk and for ``why_skipped``. Raises InvalidInput if the root is
-    missing, a link, no folder or one for keys, or if a pattern is invalid."""
+    missing, a link, no folder or a folder for keys, or if a pattern is invalid."""
 
     def __init__(self, root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
         self.include = Globs(include or EVERYTHING)
@@ -90,12 +89,10 @@ class Rules:
             if not isinstance(error, FileNotFoundError):
                 message = f"The folder {shown} cannot be read: {system_reason(error)}."
             raise InvalidInput(message, "Check the spelling, or connect the drive it is on.") from error
-        # A repository may put a link to anywhere in the place of a folder.
+        # A repository may replace a folder by a link to anywhere.
         if with_sep(real) != with_sep(os.fsencode(root)):
             message = f"The folder {shown} is a link to {display(real)!r} now, or lies in one."
-            raise InvalidInput(
-                message, "If that is what you want to be read, add it, and remove this folder."
-            )
+            raise InvalidInput(message, "To read the new folder, add it and remove this one.")
         if not stat.S_ISDIR(mode):
             message = f"{shown} is not a folder."
             raise InvalidInput(message, "Choose the folder it is in and a pattern for its name.")
@@ -109,7 +106,7 @@ class Rules:
         self.top = WalkFolder(self.root, b"", self.include.start, self.exclude.start, ignores)
 
     def enter(self, place: WalkFolder, name: bytes) -> WalkFolder | str:
-        """Return the folder ``name`` in ``place``, or a text that says why it is not entered."""
+        """Return the folder ``name`` in ``place``, or a text with the reason why it is not entered."""
         lower = name.lower()
         if lower in SECRET_FOLDERS:
             return KEY_LIKE
@@ -128,8 +125,8 @@ class Rules:
         return WalkFolder(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
     def _is_left_out(self, place: WalkFolder, lower: bytes) -> bool:
-        """Whether the folder of this name is left out unless it is named: of all that a Mac keeps in the
-        ``Library`` of a home only documents are read."""
+        """Whether a folder of this name is left out because no include pattern names it. In the ``Library``
+        of a Mac's home folder only the folders of clouds are read."""
         if lower in self.include.spelled:
             return False
         if is_of_program(lower) or (lower == b"snap" and is_home(place.full)):
@@ -156,8 +153,8 @@ class Rules:
             return is_profile({entry.name for entry in entries})
 
     def refusal(self, place: WalkFolder) -> Callable[[bytes], str | None]:
-        """Return a function that takes the name of a file in ``place`` and says why it is not taken, judged
-        by its path alone; None if it is taken."""
+        """Return a function for the files in ``place``. It takes a file's name and returns the reason why the
+        file is not read, or None if it is read. Only its path is judged."""
         wanted = self.include.accepts(place.wanted)
         unwanted = self.exclude.accepts(place.unwanted) if place.unwanted else None
 
@@ -179,19 +176,19 @@ class Rules:
         return refuses
 
     def with_ignore_file(self, place: WalkFolder, skipped: list[tuple[bytes, str]]) -> WalkFolder:
-        """Return ``place`` with its own ``.gitignore`` added, if it has one. An unreadable one is added to
-        ``skipped``."""
+        """Return ``place`` with its own ``.gitignore`` added, if there is one. An unreadable ``.gitignore``
+        is added to ``skipped``."""
         try:
             ignored = read_ignore_file(place.full)
         except OSError as error:
-            if os.path.lexists(place.full + GITIGNORE):  # else it is the folder that cannot be read
+            if os.path.lexists(place.full + GITIGNORE):  # otherwise the folder itself cannot be read
                 skipped.append((place.rel + GITIGNORE, cannot_be_read(error)))
             return place
         return replace(place, ignores=place.ignores + ignored) if ignored else place
 
     def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
-        """Return the path below the root that ``link`` leads to, with its stat, or a text that says why it
-        is not followed. Links to hidden, ignored, excluded or secret files are not followed."""
+        """Return the path in the source that ``link`` leads to, with its stat, or a text with the reason why
+        the link is not followed. Links to hidden, ignored, excluded or secret files are not followed."""
         try:
             real = real_path(self.root + link)
             status = os.stat(system.for_calls(real))  # noqa: PTH116  (bytes)
@@ -214,7 +211,7 @@ class Rules:
         return Rules(Path(os.fsdecode(self.root)), EVERYTHING, self._excluded)
 
     def why(self, path: bytes) -> Refusal | None:
-        """Return the reason why ``path`` is not taken, None if it is; see ``why_skipped``."""
+        """Return the reason why ``path`` is not read, or None if it is read; see ``why_skipped``."""
         parts = [part for part in path.split(b"/") if part not in (b"", b".")]
         try:
             reason = self._why(parts) if parts else None
@@ -260,21 +257,21 @@ class Rules:
 
 
 def _secret(name: bytes) -> str | None:
-    """Return why a file is never read, if its name looks like that of a secret."""
+    """Return the reason why a file that looks like a secret is never read, or None for any other file."""
     if name.lower().endswith(b".key"):
         return KEY_OR_KEYNOTE
     return KEY_LIKE if is_secret(name) else None
 
 
 def _as_listed(place: WalkFolder, name: bytes) -> bytes:
-    """The name of a folder in ``place`` for include patterns: a folder of a mailbox in Maildir++, as Dovecot
-    keeps it, is not hidden by its dot."""
+    """Return the name of a folder in ``place`` as include patterns see it. A mailbox folder in the format
+    Maildir++, as Dovecot uses it, is not hidden by its leading dot."""
     inside = (place.full + b"cur", place.full + name + b"/cur")
     is_of_mailbox = name.startswith(b".") and len(name) > 1 and all(map(os.path.isdir, inside))
     return name[1:] if is_of_mailbox else name
 
 
 def _is_library(place: WalkFolder) -> bool:
-    """Whether a folder below the root is the ``Library`` of somebody's home on a Mac."""
+    """Whether a folder below the root is the ``Library`` of a home folder on a Mac."""
     above, _, name = place.full.rstrip(SEP).rpartition(SEP)
     return name.lower() == b"library" and place.rel != b"" and is_home(above + SEP)

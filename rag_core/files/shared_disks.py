@@ -1,5 +1,7 @@
-"""Folders that other computers write, too: those that a cloud synchronizes, and network disks. SQLite loses
-data there: such disks do not lock files for all, and copy a store and its log at different moments.
+"""Detects folders that other computers write, too: folders that a cloud synchronizes, and network disks.
+
+SQLite loses data there. Such disks do not lock files for all computers, and they copy a store and its log at
+different moments.
 """
 
 from __future__ import annotations
@@ -34,14 +36,15 @@ _CLOUDS = {
     "proton drive": "Proton Drive",
     "seafile": "Seafile",
 }
-"""The service by the name of its folder, in lower case; a suffix such as `` - Company`` may follow."""
+"""Name of a cloud's folder in lower case → the service. A suffix such as `` - Company`` may follow the
+name."""
 _MARKS = {
     ".stfolder": "Syncthing",
     ".dropbox": "Dropbox",
     ".nextcloudsync.log": "Nextcloud",
     ".owncloudsync.log": "ownCloud",
 }
-"""The service by a file or folder that it puts into each folder that it synchronizes."""
+"""File or folder that a service puts into each synchronized folder → the service."""
 _NETWORK = frozenset(
     "nfs nfs4 cifs smbfs smb3 afpfs ftp webdav davfs ceph glusterfs lustre vboxsf fuse.sshfs fuse.rclone"
     " fuse.davfs fuse.glusterfs fuse.gvfsd-fuse fuse.onedriver fuse.s3fs".split()
@@ -49,13 +52,14 @@ _NETWORK = frozenset(
 _MOUNTS = Path("/proc/mounts")
 _MOUNT = "/sbin/mount"
 _PRINTED_MOUNT = re.compile(r".+? on (?P<folder>/.*) \((?P<kind>[^,()]+)[^()]*\)")
-"""A line of macOS, such as ``//ada@nas/home on /Volumes/home (smbfs, nodev, nosuid, mounted by ada)``."""
-_DRIVE_REMOTE = 4  # of GetDriveTypeW
+"""A line of macOS's ``mount``, such as ``//ada@nas/home on /Volumes/home (smbfs, nodev, nosuid, mounted by
+ada)``."""
+_DRIVE_REMOTE = 4  # result of GetDriveTypeW
 
 
 def shared_by(folder: Path) -> str:
-    """Return what shares a folder with other computers, such as ``OneDrive``; '' if nothing does. The folder
-    need not exist."""
+    """Return the service that shares a folder with other computers, such as ``OneDrive``, or '' if there is
+    none. The folder need not exist."""
     whole = Path(os.path.realpath(folder))
     ways = [whole, *whole.parents]
     for name in [way.name.casefold() for way in ways]:
@@ -84,8 +88,8 @@ def _is_on_network(folder: PurePath) -> bool:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yield (folder, type of file system) of what is mounted."""
-    if not _MOUNTS.exists():  # macOS has no such list, but a program that prints one
+    """Yield (folder, type of file system) for each mounted file system."""
+    if not _MOUNTS.exists():  # macOS has no such file, but a program that prints the list
         yield from _printed_mounts()
         return
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""A large file that is read by slices: it takes no more memory than the slice that is asked for."""
+"""Reads a large file in slices, so that only the requested slice is in memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from re import Pattern
 from threading import Lock
 from typing import BinaryIO, Protocol
 
-_WINDOW = 8_000_000  # bytes searched at once
-_CONTEXT = 16  # bytes before a window that an expression may look at
+_WINDOW = 8_000_000  # number of bytes searched at once
+_CONTEXT = 16  # number of bytes before a window that an expression may look at
 
 
 class Sliced(Protocol):
@@ -22,21 +22,22 @@ class Sliced(Protocol):
 
 
 class FileSlices:
-    """An open file as ``Sliced``. Safe in any thread. A slice is shorter where the file has shrunk."""
+    """An open file as ``Sliced``. Safe in any thread. If the file has shrunk, a slice may be shorter than
+    requested."""
 
     def __init__(self, file: BinaryIO, status: os.stat_result) -> None:
         self.version = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-        """Differs for each file, and for the same one after a change."""
+        """Identifies a state of the file. It differs between files, and changes when the file does."""
         self._file = file
         self._size = status.st_size
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Bytes of the file when it was opened."""
+        """Return the size of the file in bytes when it was opened."""
         return self._size
 
     def __getitem__(self, part: slice) -> bytes:
-        """The bytes of a slice without a step. Raises OSError."""
+        """Return the bytes of a slice without a step. Raises OSError."""
         start, end, _ = part.indices(self._size)
         with self._lock:
             self._file.seek(start)
@@ -44,7 +45,7 @@ class FileSlices:
 
 
 def hash_of(data: Sliced) -> str:
-    """The sha256 of all bytes."""
+    """Return the sha256 of all bytes."""
     total = hashlib.sha256()
     for start in range(0, len(data), _WINDOW):
         total.update(data[start : start + _WINDOW])
@@ -52,8 +53,8 @@ def hash_of(data: Sliced) -> str:
 
 
 def find_all(data: Sliced, expression: Pattern[bytes], longest: int) -> Iterator[tuple[int, bytes]]:
-    """The place and the bytes of each match of ``expression``, which needs at most ``longest`` bytes and
-    looks at no more than 16 bytes before them."""
+    """Yield the position and the bytes of each match of ``expression``. A match must have at most ``longest``
+    bytes, and the expression may look at no more than 16 bytes before it."""
     for start in range(0, len(data), _WINDOW):
         base = max(0, start - _CONTEXT)
         window = data[base : start + _WINDOW + longest]

@@ -1,4 +1,4 @@
-"""Walks a source folder: the files it holds, and those that were skipped."""
+"""Scans a source folder for its files, and records the skipped ones."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _INODE_BITS = 0x7FFF_FFFF_FFFF_FFFF
 
 
 class FileStat(NamedTuple):
-    """A file that was found: its path below the root (raw bytes, ``/`` between segments), and the values
-    that tell whether it changed. ``inode`` has only the lowest 63 bits, as databases store no more."""
+    """A file found by a scan: its path in the source (raw bytes, ``/`` between segments), and the values that
+    show whether it changed. ``inode`` has only the lowest 63 bits, because databases store no more."""
 
     path: bytes
     size: int
@@ -37,31 +37,32 @@ class FileStat(NamedTuple):
 
 @dataclass(frozen=True)
 class Walk:
-    """The result of a scan, each list sorted by path. Ignored and hidden files are not listed.
+    """The result of a scan. Each list is sorted by path. Ignored and hidden files are not listed.
 
-    Documents below an unreadable or vanished folder must not be taken as deleted: its drive may be
+    Documents in an unreadable or vanished folder must not be treated as deleted, because its drive may be
     unplugged.
     """
 
     files: list[FileStat] = field(default_factory=list)
-    #: What the patterns choose but cannot be taken, and why: (path, the end of a sentence).
+    #: Paths that match the patterns but cannot be read: (path, the reason as the end of a sentence).
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
     unreadable: list[bytes] = field(default_factory=list)  #: Folders that cannot be listed.
-    vanished: list[bytes] = field(default_factory=list)  #: Folders that went during the scan.
-    #: Paths of those ``files`` whose content is only in a cloud.
+    vanished: list[bytes] = field(default_factory=list)  #: Folders that disappeared during the scan.
+    #: Paths in ``files`` whose content is only in a cloud.
     online_only: set[bytes] = field(default_factory=set)
-    stubs: set[bytes] = field(default_factory=set)  #: Those of them that only have a stub here, by iCloud.
+    #: Paths in ``online_only`` for which iCloud keeps only a stub file on this computer.
+    stubs: set[bytes] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a source would hold, for a live count."""
+    """The files that a source would hold, for a live count."""
 
     count: int  #: Number of files.
     samples: tuple[str, ...]  #: Paths of the first files.
-    by_suffix: dict[str, int]  #: Number of files by suffix, lower case with its dot, the most frequent first.
-    total_bytes: int  #: Size of the files together.
-    truncated: bool  #: Whether the walk stopped early, so that this is only a part.
+    by_suffix: dict[str, int]  #: Number of files by suffix in lower case with its dot, most frequent first.
+    total_bytes: int  #: Total size of the files.
+    truncated: bool  #: Whether the walk stopped early, so that the numbers are incomplete.
 
 
 def scan(
@@ -71,14 +72,20 @@ def scan(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> Walk:
-    """Find the files below ``root`` that match ``include`` and not ``exclude``.
+    """Find the files in ``root`` that match ``include`` and do not match ``exclude``.
 
-    Nothing outside the resolved root is reached, no file is found twice through symbolic links (hard links
-    are files of their own), and nothing is opened but ``.gitignore`` files. No include pattern means
-    ``**/*``; an exclude pattern that matches a folder leaves out all below it. ``on_progress`` gets the
-    number of files so far now and then; what it raises ends the scan.
+    Nothing outside the resolved root is reached, and only ``.gitignore`` files are opened. No file is found
+    twice through symbolic links; hard links count as separate files.
 
-    Raises InvalidInput when the root is missing, no folder, a link or unreadable, or a pattern is invalid.
+    Args:
+        root: The folder.
+        include: Include patterns. None at all means ``**/*``.
+        exclude: Exclude patterns. One that matches a folder leaves out everything in it.
+        on_progress: Called now and then with the number of files so far. An exception from it ends the scan.
+
+    Raises:
+        InvalidInput: The root is missing, no folder, a link or unreadable, or a pattern is invalid.
+
     """
     return _Walker(Rules(root, include, exclude), on_progress=on_progress).run()
 
@@ -86,8 +93,8 @@ def scan(
 def preview(
     root: Path, include: Sequence[str], exclude: Sequence[str] = (), *, max_files: int = 50_000
 ) -> Preview:
-    """Count what ``scan`` would find, looking at no more than ``max_files`` names, whether they match or
-    not. Raises InvalidInput as ``scan`` does."""
+    """Count the files that ``scan`` would find. At most ``max_files`` names are looked at, whether they match
+    or not. Raises InvalidInput as ``scan`` does."""
     walker = _Walker(Rules(root, include, exclude), names_left=max_files)
     files = walker.run().files
     shown = [display(file.path) for file in files]
@@ -103,7 +110,8 @@ def preview(
 
 @dataclass
 class _Walker:
-    """One walk over a source. Links are followed last, so that a file's own path wins over links to it."""
+    """One walk over a source. Links are followed last, so that a file's own path takes precedence over links
+    to it."""
 
     rules: Rules
     on_progress: Callable[[int], None] | None = None
@@ -137,12 +145,12 @@ class _Walker:
             is_there = _identity(root) in self._visited
         except OSError:
             is_there = False
-        if not is_there:  # then every file that was not met yet looks deleted
+        if not is_there:  # otherwise the remaining files would look deleted
             raise InvalidInput(
                 f"The folder {os.fsdecode(root[:-1] or root)!r} disappeared while it was scanned.",
                 "Mount its disk again, then index again.",
             )
-        walk.files.sort(key=itemgetter(0))  # the path
+        walk.files.sort(key=itemgetter(0))  # by path
         walk.skipped.sort()
         walk.unreadable.sort()
         if self.on_progress:
@@ -167,7 +175,7 @@ class _Walker:
                 self.on_progress(self._reported)
 
     def _read(self, place: WalkFolder) -> list[WalkFolder]:
-        """Take the files of one folder. Returns the folders to enter, in reverse order."""
+        """Add the files of one folder to the result. Returns the folders to enter, in reverse order."""
         refuses, walk = self.rules.refusal(place), self._walk
         folders: list[bytes] = []
         of_profile, before = set[bytes](), (len(walk.files), len(walk.skipped))
@@ -212,7 +220,7 @@ class _Walker:
     def _take_stub(
         self, place: WalkFolder, stub: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
     ) -> None:
-        """Take the file that a stub of iCloud stands for, unless it is there, too."""
+        """Add the file that an iCloud stub stands for, unless the file itself exists, too."""
         name = system.of_stub(stub.name) or b""
         if refuses(name) is None and not os.path.lexists(place.full + name):
             with suppress(FileNotFoundError):
@@ -221,13 +229,13 @@ class _Walker:
                 self._walk.stubs.add(place.rel + name)
 
     def _entered(self, place: WalkFolder, name: bytes) -> WalkFolder | None:
-        """Return the folder ``name`` in ``place``, None if it is not read."""
+        """Return the folder ``name`` in ``place``, or None if it is not read."""
         below = self.rules.enter(place, name)
         if below in UNREAD_DOCUMENTS:
             self._walk.skipped.append((place.rel + name, str(below)))
         if not isinstance(below, WalkFolder):
             return None
-        with suppress(OSError):  # reading it will say what is wrong
+        with suppress(OSError):  # reading the folder will report the error
             if self.rules.hides(place, name, os.lstat(system.for_calls(below.full))):
                 return None
         return below
@@ -278,7 +286,8 @@ class _Walker:
 
 
 def _identity(folder: bytes) -> tuple[int, int | bytes]:
-    """Return what tells a folder from every other one. Some network disks give no inodes: its path does."""
+    """Return a key that identifies a folder: its device and inode. On network disks without inodes it
+    contains the path."""
     status = os.stat(system.for_calls(folder))  # noqa: PTH116  (bytes)
     return status.st_dev, status.st_ino or real_path(folder)
 
@@ -287,4 +296,4 @@ def file_stat(path: bytes, status: os.stat_result) -> FileStat:
     """Return the values of a file's status that the database stores."""
     inode = status.st_ino & _INODE_BITS if system.rules.lists_inodes else 0
     values = path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
-    return tuple.__new__(FileStat, values)  # half the time of a call with five arguments
+    return tuple.__new__(FileStat, values)  # takes half the time of a call with five arguments

@@ -1,1 +1,1 @@
-"""The write path: files → plan → passages in the store → vectors."""
+"""The write path: it plans a run, reads files into passages, stores them and embeds them as vectors."""

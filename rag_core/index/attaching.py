@@ -1,7 +1,7 @@
-"""Making a store of a remote vector index that another installation fills, to be read here.
+"""Builds a read-only store here from a remote vector index that another installation fills.
 
-Threat. The records may come from a stranger: each must have the shape that we write, and paths are only
-shown, never opened.
+Threat. The records may come from a stranger. Each record must have the shape that we write. Its paths are
+only shown, never opened.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FIELDS: dict[type, str] = {
     int: "chunk_index number size start end start_line end_line split_part",
     list: "tags heading_path",
 }
-"""The fields of a record's JSON, by their kind."""
+"""The names of a record's JSON fields, by type."""
 _NO_MAKER = "The vector index {address!r} is empty, or holds no document that says where it is from."
 
 Progress = Callable[[int], None]
@@ -59,7 +59,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """What an index records about the store of the installation that fills it."""
+    """The description that an index holds of the store that fills it."""
 
     name: str
     embedder: str
@@ -78,11 +78,21 @@ def make_attached(
     make_room: Callable[[], None],
     progress: Progress | None = None,
 ) -> None:
-    """Make the store file ``path`` from the index at ``address``; an error leaves no file.
+    """Create the store file ``path`` from the index at ``address``. An error leaves no file.
 
-    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress`` gets
-    the number of passages read so far. Raises VectorError when the index cannot be read or is not one of
-    ours, EmbedderError when its embedder is missing here or is another model.
+    Args:
+        index: The open index.
+        address: The address of the index.
+        backend: The name of the index's backend.
+        path: The store file to create; its name is the name of the store.
+        open_embedder: Opens an embedder by its name.
+        make_room: Called when the new file is complete, to remove a copy that was attached before.
+        progress: Called with the number of passages read so far.
+
+    Raises:
+        VectorError: The index cannot be read, or Commonplace did not write it.
+        EmbedderError: The embedder of the index is missing here, or is another model.
+
     """
     with (
         new_store_file(
@@ -108,8 +118,8 @@ def make_attached(
 
 
 def _is_same(embedder: Embedder, maker: Maker, sample: tuple[str, Vectors] | None) -> bool:
-    """Whether ``embedder`` makes the same vectors as the index has. ``sample`` is a text with its vector:
-    it decides if the embedder has no digest."""
+    """Whether ``embedder`` makes the same vectors as the index holds. ``sample`` is a text with its vector,
+    for embedders without a digest."""
     if embedder.identity != maker.identity:
         return False
     if not sample or embedder.identity.digest:
@@ -170,8 +180,8 @@ def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
 
 
 def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
-    """Return the JSON of a record with every field present and of the right type; missing fields are empty.
-    Raises VectorError."""
+    """Return the JSON of a record with all fields. Missing fields are empty. Raises VectorError if a field
+    has the wrong type."""
     fields: dict[str, Any] = {}
     for kind, names in _FIELDS.items():
         for name in names.split():
@@ -250,8 +260,8 @@ def _distinct(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
 def _put(
     db: sqlite3.Connection, source_id: int, path: str, part: str, group: Sequence[sqlite3.Row]
 ) -> dict[bytes, Vectors]:
-    """Write the document ``path``, or ``part`` of that file, from its records. Returns the vectors of its
-    passages by the hash of the embedded text."""
+    """Write the document ``path``, or its ``part``, from the records of its passages. Returns the vectors of
+    the passages by the hash of the embedded text."""
     docs = [json.loads(row["doc"]) for row in group]
     passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
     doc, extracted = docs[0], _extracted(docs[0])
@@ -268,8 +278,8 @@ def _put(
 
 
 def _file_of_parts(db: sqlite3.Connection, file: FileRecord) -> int:
-    """The id of the row of a file that holds many documents; it is made for the first of them. Only the
-    owner sees it, as all of them may be private."""
+    """Return the row id of a file that holds many documents. Its first document creates the row. Only the
+    owner sees the row, because all the documents may be private."""
     while (row := parts.file_row(db, file.source_id, file.stat.path)) is None:
         empty = row_of_file(file, PurePosixPath(file.display), private=True)
         rows = chunks.chunk_rows(file.display, empty, cut(empty, chunk_spec(256), None))
@@ -278,7 +288,8 @@ def _file_of_parts(db: sqlite3.Connection, file: FileRecord) -> int:
 
 
 def _extracted(doc: Mapping[str, Any]) -> Extracted:
-    """Return what a record says about its document. The text is empty, as no record has all of it."""
+    """Return the metadata that a record holds of its document. The text is empty, because no record has all
+    of it."""
     words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
     aliases = words.removeprefix(" ".join(doc["tags"])).strip()
     return Extracted(

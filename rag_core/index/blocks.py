@@ -1,7 +1,7 @@
-"""Blocks of Logseq that stand in other notes of the folder: a reference to one is shown as its text.
+"""Shows the text of Logseq blocks that a note refers to and that stand in other notes of its folder.
 
-A note keeps the text that a block had when the note was read. It is read again when it changes itself, or by
-`commonplace reindex`.
+A note keeps the text that a block had when the note was read. The text is updated when the note itself
+changes, or by `commonplace reindex`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from rag_core.index.embedded import EmbeddedPictures
 from rag_core.store import Store, privacy
 from rag_core.types import Extracted
 
-_MOST_BYTES = 4_000_000  # of a note in which blocks are looked for
+_MOST_BYTES = 4_000_000  # the largest note that is searched for blocks
 
 
 @dataclass
 class ReferencedBlocks:
-    """Shows the blocks that notes refer to. Of each folder all notes are read once, when the first one refers
-    to a block of another."""
+    """Adds the text of the blocks that notes refer to. The first note that refers to a block makes it read
+    all notes of the folder; the texts are then kept for the other notes."""
 
     store: Store
     _folder: EmbeddedPictures | None = None
     _text_of: Mapping[str, str] = field(default_factory=dict)
 
     def shown_in(self, note: Extracted, folder: EmbeddedPictures | None) -> Extracted:
-        """Return the note with the text of each block that it refers to; ``folder`` is the folder of the
-        note."""
+        """Return ``note`` with the text of each block that it refers to. ``folder`` holds the files of the
+        note's folder."""
         if folder is None or note.file_type != "markdown" or not note_apps.refers_to_blocks(note.text):
             return note
         if self._folder is not folder:
@@ -41,8 +41,8 @@ class ReferencedBlocks:
 
 
 def _blocks_of(store: Store, folder: EmbeddedPictures) -> dict[str, str]:
-    """Return the text of each block in the notes of a folder, by its identifier. Private and excluded notes
-    have none: the notes that refer to them may be seen by others."""
+    """Return the texts of all blocks in the notes of a folder, by block identifier. Private and excluded
+    notes are left out, because other viewers may see the notes that refer to them."""
     root = Path(folder.source.root)
     text_of: dict[str, str] = {}
     for file in folder.files:

@@ -1,4 +1,5 @@
-"""Checks of the patterns that choose files in a folder: those that choose nothing, or leave nothing out."""
+"""Checks the patterns that choose the files of a folder. It finds include patterns that match no file and
+exclude patterns that leave out no file."""
 
 from __future__ import annotations
 
@@ -12,15 +13,15 @@ from rag_core.files import EVERYTHING, MANY_FILES, leaves_out, preview, why_skip
 from rag_core.types import Source
 from rag_core.wording import plural
 
-_A_LOOK = 10_000  # names looked at for a hint
-_A_FEW = 1_000  # names among which nearly always one is chosen
+_A_LOOK = 10_000  # file names that are checked for a hint
+_A_FEW = 1_000  # file names that nearly always include a match
 _KINDS_SHOWN = 8
 _CLASS = re.compile(r"\[[^\]]*\]")
 
 
 def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
-    """Raise InvalidInput if no file of a folder matches the patterns. Empty folders, which may be filled
-    later, and very large ones are accepted."""
+    """Raise InvalidInput if no file of a folder matches the patterns. Two kinds of folders are accepted
+    without a match: empty ones, which may be filled later, and very large ones."""
     for names in (_A_FEW, MANY_FILES):
         matching = preview(root, include, exclude, max_files=names)
         if matching.count:
@@ -37,7 +38,7 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
         return InvalidInput(problem, _not_closed(open_ended))
     if exclude and preview(root, include, max_files=_A_LOOK).count:
         left_out = f"{' '.join(exclude)!r} leaves out every file that {' '.join(include)!r} matches."
-        return InvalidInput(left_out, "Leave out less, or take more.")
+        return InvalidInput(left_out, "Remove an exclude pattern, or include more files.")
     for meant in _perhaps_meant(root, include):
         if count := preview(root, meant, exclude, max_files=_A_LOOK).count:
             return InvalidInput(
@@ -49,7 +50,7 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
     kinds = list(there.by_suffix)[:_KINDS_SHOWN]
     ends = ", ".join(suffix or "no suffix" for suffix in kinds)
     such = next((f"**/*{suffix}" for suffix in kinds if suffix), EVERYTHING[0])
-    return InvalidInput(problem, f"Its files end in {ends}. Name what to take, like {such!r}.")
+    return InvalidInput(problem, f"Its files end in {ends}. Include some of them, for example {such!r}.")
 
 
 def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
@@ -88,9 +89,9 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer`` always reads every file that ``inner`` would. The folder of ``outer`` must contain
-    that of ``inner``."""
-    taken, left_out = (  # what means the same in every folder
+    """Whether the source ``outer`` always reads every file that ``inner`` would read. The folder of ``outer``
+    must contain the folder of ``inner``."""
+    taken, left_out = (  # patterns that mean the same in every folder
         {glob for glob in globs if glob.startswith("**/")} for globs in (outer.include, inner.exclude)
     )
     takes_all = taken >= {*EVERYTHING} or taken >= {*inner.include}

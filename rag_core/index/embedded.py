@@ -1,8 +1,8 @@
-"""Pictures that a note embeds (``![[x.png]]``, ``![](x.png)``): which files they are, and their text as
-passages of the note.
+"""Finds the pictures that a note embeds (``![[x.png]]``, ``![](x.png)``), and adds the text in them to the
+note as passages.
 
-A picture is any file in the folder of the note that the owner did not leave out, whether or not it is indexed
-itself. Nothing outside that folder is read.
+A picture is any file in the note's folder that the owner did not exclude. The picture itself need not be
+indexed. Nothing outside the folder is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rag_core.text.words import name_key
 from rag_core.types import Extracted, Link, Segment, Source
 
 MOST_PICTURES = 50
-"""Pictures of one note that are read."""
+"""Maximum number of pictures that are read for one note."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class EmbeddedPictures:
     """The pictures in a source's folder that notes may embed."""
 
     source: Source
-    files: Sequence[FileStat]  #: Files that the source takes.
+    files: Sequence[FileStat]  #: Files that match the source's patterns.
     left_out: Set[bytes]  #: Paths of files that the owner excluded.
     online_only: Set[bytes] = frozenset()  #: Paths of files that are only in a cloud.
 
@@ -47,9 +47,12 @@ class EmbeddedPictures:
         return pictures
 
     def find(self, note: str, target: str) -> FileStat | None:
-        """Return the picture that a link to ``target`` means in the note at the path ``note``, or None. A
-        path seen from the note wins, then a file in the note's folder, then the shortest path ending in
-        ``target``."""
+        """Return the picture that a link to ``target`` refers to, or None if there is no such picture.
+        ``note`` is the path of the note with the link.
+
+        Three places are tried in this order: the path relative to the note, a file in the note's folder, and
+        the shortest path that ends in ``target``.
+        """
         folder = posixpath.dirname(note)
         beside = name_key(posixpath.normpath(posixpath.join(folder, target)))
         wanted = beside if target.startswith(("./", "../")) else name_key(target.strip("/"))
@@ -66,7 +69,7 @@ class EmbeddedPictures:
 
     def of_note(self, note: str, links: Iterable[Link]) -> Iterator[tuple[Link, bytes]]:
         """Yield each link of the note at the path ``note`` that shows a picture, with the picture's path.
-        Each picture comes once; at most MOST_PICTURES."""
+        Each picture is yielded once. At most MOST_PICTURES are yielded."""
         seen: set[bytes] = set()
         for link in links:
             picture = self.find(note, link.target)
@@ -75,8 +78,8 @@ class EmbeddedPictures:
                 yield link, picture.path
 
     def changed(self, db: sqlite3.Connection) -> set[bytes]:
-        """The paths of notes with an embedded picture that was added, changed, removed or downloaded after
-        the note was read. File times in the future are ignored."""
+        """Return the paths of notes with an embedded picture that was added, changed, removed or downloaded
+        after the note was read. File times in the future are ignored."""
         now = time.time_ns()
         sql = "SELECT path FROM documents WHERE source_id = ? AND state = 'skipped' AND reason = ?"
         were_in_cloud = {row[0] for row in db.execute(sql, (self.source.id, IN_CLOUD))}
@@ -104,34 +107,34 @@ class EmbeddedPictures:
 
 
 def is_picture(name: str) -> bool:
-    """Whether the name of a file is that of a picture."""
+    """Whether a file is a picture, judged by its name."""
     return type_of_suffix(PurePosixPath(name).suffix.lower()) == "picture"
 
 
 def embeds(note: Extracted) -> list[Link]:
-    """The links of a note that embed a picture."""
+    """Return the links of a note that embed a picture."""
     return [link for link in note.links if link.type == "embed" and is_picture(link.target)]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPicture:
-    """A picture that a note embeds: the link that shows it, its file, and the text read in it, if any yet."""
+    """A picture that a note embeds, with its text."""
 
-    link: Link  #: Where the note shows it.
-    path: bytes  #: Its file in the source.
-    seen: Extracted | None  #: What was read in it; None if it was not read yet.
+    link: Link  #: The link in the note that shows the picture.
+    path: bytes  #: The path of the picture in the source.
+    seen: Extracted | None  #: The text in the picture; None if the picture was not read yet.
 
 
 def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
-    """Whether a note may show a picture of its source: the owner did not exclude the picture, and no rule
-    makes it private. Viewers of the note may not be allowed to see it."""
+    """Whether a note may show a picture of its source. It may not if the owner excluded the picture or if a
+    rule makes the picture private, because other viewers may see the note."""
     if sources.is_excluded(db, source_id, picture):
         return False
     return not privacy.hides_file(db, sources.by_id(db, source_id), picture)
 
 
 def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted:
-    """Return the note with the text of the pictures added that it embeds."""
+    """Return the note with the texts of its embedded ``pictures`` added."""
     for picture in pictures:
         if picture.seen is None:
             note = replace(note, pictures_left=note.pictures_left + 1)
@@ -141,8 +144,8 @@ def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted
 
 
 def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Extracted:
-    """Return the note with the text ``seen`` in one picture at ``path`` added. Each part becomes a segment
-    under the heading where ``link`` embeds the picture."""
+    """Return the note with the text of one picture added. ``seen`` is the text of the picture at ``path``.
+    Each part of it becomes a segment under the heading where ``link`` embeds the picture."""
     headings = next((s.heading_path for s in note.segments if s.start <= link.start < s.end), ())
     note = replace(
         note,

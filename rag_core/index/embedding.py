@@ -1,5 +1,5 @@
-"""The half of a run that makes vectors: embed what is queued, send it where the store's vectors are kept,
-and end a switch of either once all of it is done."""
+"""The second half of a run: it embeds the queued texts and sends the vectors to the remote index, if the
+store has one. When all texts are embedded it finishes a switch to another embedder or index."""
 
 from __future__ import annotations
 
@@ -26,27 +26,31 @@ from rag_core.wording import embedder, plural, unreadable
 
 BATCH = 32
 MAX_ATTEMPTS = 3
-_SEND_EVERY = 500  # texts, at least: as many as the largest request of a vector index takes
-_PARTS = 10  # each look through the outbox meets also what still waits, so there are not many
+_SEND_EVERY = 500  # minimum number of texts to send together; the largest request to an index takes 500
+_PARTS = 10  # few, because each pass over the outbox also reads the rows that still wait
 _ROWS_A_WRITE = 500
-_MANY_MORE = 1.5  # vectors for each there was when their recall was measured
+_MANY_MORE = 1.5  # growth in the number of vectors after which the recall is measured again
 _WITHHELD = "It is private, and the embedder's server is not on this machine."
 
 OpenEmbedder = Callable[[str], Embedder]
-"""Opens an embedder by its name; a server is asked again for its model."""
+"""Opens an embedder by its name. If a server runs the model, the function asks the server again which model
+that is."""
 OpenIndex = Callable[[str, int], RemoteIndex]
-"""Opens the remote vector index at an address, for vectors of a dimension."""
+"""Opens the remote vector index at an address, for vectors with a number of dimensions."""
 
 
 def no_index(address: str, _dimension: int) -> RemoteIndex:
-    """Raise an error: the default of ``open_index``, for stores without a remote vector index."""
-    raise VectorError(f"The vector index at {address!r} is not known here.", "Open its library.")
+    """Raise VectorError. This is the default of ``open_index``, for stores without a remote vector index."""
+    raise VectorError(
+        f"The vector index at {address!r} is not known here.",
+        "Open the store through `Library`, which knows the index.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a run needs to make vectors: functions that open the embedder and the remote index, the batch
-    size, and the searches to yield to."""
+    """The tools that a run needs to make vectors: functions that open the embedder and the remote index, the
+    batch size, and the searches to wait for."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
@@ -56,15 +60,15 @@ class Tools:
 
 @dataclass
 class Embedding:
-    """Makes and sends the vectors of one run, under the store's lock. ``look`` is called between batches:
-    it may raise to stop, and returns whether other work comes first."""
+    """Makes and sends the vectors of one run, under the store's lock. ``look`` is called between batches. It
+    returns whether other work comes first, and may raise to stop the run."""
 
     store: Store
     tools: Tools
     log: JobLog
     look: Callable[[], bool]
     embedder: Embedder | None = None
-    """The embedder of the store's vectors; None where it cannot be used."""
+    """The embedder of the store's vectors; None if it cannot be used."""
     _identity_id: int = 0
     _index: RemoteIndex | None = None
     _former: RemoteIndex | None = None  # which searches ask until a switch ends
@@ -75,8 +79,8 @@ class Embedding:
     _until_mean: int = signs.ENOUGH  # texts to embed until the mean of the vectors is looked at again
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the store's embedder, unless it is another model than the one that made the vectors; with
-        ``with_index`` also the remote index. Problems are logged, not raised."""
+        """Open the store's embedder and, with ``with_index``, the remote index. The embedder stays closed if
+        it is not the model that made the store's vectors. Problems are logged, not raised."""
         try:
             embedder = self.tools.open_embedder(self.store.target_embedder)
             self._identity_id, self.embedder = _same_identity(self.store, embedder), embedder
@@ -110,8 +114,8 @@ class Embedding:
     # --- texts → vectors ------------------------------------------------------------
 
     def begin_queue(self) -> None:
-        """Begin the phase *embedding*: withhold private texts where needed, and set the progress.
-        `embed_batch` then empties the queue."""
+        """Begin the phase *embedding*: withhold private texts where needed, and set the progress. Call
+        `embed_batch` afterwards until the queue is empty."""
         if self.embedder is None:
             return
         server = self.embedder.server
@@ -128,8 +132,8 @@ class Embedding:
         self._part = max(_SEND_EVERY, waiting // _PARTS)
 
     def embed_batch(self) -> bool:
-        """Embed one batch of the queue, and send vectors to the remote index when enough have gathered.
-        Returns whether there may be more texts."""
+        """Embed one batch of the queue. Sends vectors to the remote index when enough have gathered. Returns
+        whether there may be more texts."""
         has_more = self.embed_some(self.tools.batch_size)
         if has_more and self._unsent >= self._part:
             self._unsent = 0
@@ -200,8 +204,8 @@ class Embedding:
     # --- vectors → a remote index ---------------------------------------------------
 
     def send(self) -> None:
-        """Send the queued changes to the remote vector index. What cannot be sent waits for the next
-        run."""
+        """Send the queued changes to the remote vector index. Changes that cannot be sent stay queued for the
+        next run."""
         if self._index is None and self._former is None:
             return
         with self.store.read() as db:
@@ -212,8 +216,8 @@ class Embedding:
             self._flush(is_phase=True)
 
     def _flush(self, *, is_phase: bool = False) -> None:
-        """Send the queued changes; ``is_phase``: count them as progress. During a switch, deleted and newly
-        private chunks are also removed from the former index, which searches still use."""
+        """Send the queued changes; with ``is_phase``, count them as progress. During a switch, deleted and
+        newly private chunks are also removed from the former index, which searches still use."""
         if self._former is not None:
             try:
                 private = not withholds_private(self.store, self._former.server)
@@ -243,13 +247,12 @@ class Embedding:
     # --- the end --------------------------------------------------------------------
 
     def finish(self, *, text_was_dropped: bool) -> None:
-        """Finish a switch whose texts are all embedded, then remove vectors that are not needed any
-        more."""
+        """Finish a switch if all its texts are embedded, then delete vectors that are no longer needed."""
         if self.embedder is not None:
             try:
                 calibration.renew_calibration(self.store, partial(_embed_probes, self.embedder))
             except EmbedderError as error:
-                self.log.say(f"What similarities mean is measured by the next run. {error}")
+                self.log.say(f"The next run measures how similar related texts are. {error}")
             self._settle_mean()
         if self._index is None:
             self._measure_recall()
@@ -280,7 +283,7 @@ class Embedding:
             self._delete_index(address)
 
     def _settle_mean(self) -> None:
-        """Settle what the sign bits of the vectors are about, if there are enough of them for that."""
+        """Fix the mean vector that sign bits are relative to, if there are enough vectors."""
         self._until_mean = signs.ENOUGH
         with self.store.read() as db:
             is_wanted = signs.wants_mean(db, self._identity_id)
@@ -289,8 +292,8 @@ class Embedding:
                 signs.settle_mean(db, self._identity_id)
 
     def _measure_recall(self) -> None:
-        """Measure how well the nearest vectors are found, if there are many, and many more than the last
-        time."""
+        """Measure how many of the nearest vectors a search finds. This is done only for many vectors, and
+        again only when their number has grown much."""
         with self.store.read() as db:
             known, before = active_identity(db), None
             if known:
@@ -326,13 +329,13 @@ def _embed_probes(embedder: Embedder, languages: Collection[str]) -> dict[str, V
 
 
 def withholds_private(store: Store, server: str) -> bool:
-    """Whether private notes of ``store`` must not go to ``server``, because it is on another machine and
-    the owner has not allowed that."""
+    """Whether private notes of ``store`` must not go to ``server``: it is on another machine, and the owner
+    has not allowed that."""
     return leaves(server) and not store.sends_private
 
 
 def _require_working(embedder: Embedder) -> None:
-    """Raise Unreachable if an embedder that refused texts also refuses a harmless one."""
+    """Raise Unreachable if an embedder that refused some texts also refuses a harmless one."""
     try:
         embedder.embed_documents([embeddings.CANARY_TEXT])
     except (ModelMissing, Unreachable):

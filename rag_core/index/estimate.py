@@ -1,9 +1,13 @@
-"""How long a run still takes: the work that is left of each kind, divided by the pace of the last minute.
+"""Estimates how long a run still takes. The remaining work of each kind is divided by its pace in the last
+minute.
 
-Files are read first; then texts are embedded while pictures are read at the same time, with what processors
-have to spare: a picture may take ten times as long as it takes alone. When the texts are done, pictures go on
-as fast as one process can read them. What one takes alone is known before that by its processor time. A page
-of a scan takes longer than a picture, and comes later, so the two are counted apart.
+Files are read first. Then texts are embedded while pictures are read at the same time. Pictures are read with
+low priority, so one may take ten times as long as alone.
+
+When all texts are embedded, one process reads the pictures at full speed. Until that is measured, the
+processor time of a picture stands for the time that it takes alone.
+
+A page of a scan takes longer than a picture and is read later, so the two are counted separately.
 """
 
 from __future__ import annotations
@@ -14,21 +18,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 WINDOW_S = 60.0
-"""Seconds of the past that tell the pace."""
+"""The pace is measured over this many seconds."""
 
-_USUAL_TEXTS = 30.0  # embedded a second, until some are
-_USUAL_PICTURE_S, _USUAL_PAGE_S = 0.8, 2.5  # for one, until some are read
-_SURE_AFTER_S = 3.0  # of work of one kind
+_USUAL_TEXTS = 30.0  # texts embedded per second, assumed until some are embedded
+_USUAL_PICTURE_S, _USUAL_PAGE_S = 0.8, 2.5  # seconds for one, assumed until some are read
+_SURE_AFTER_S = 3.0  # seconds of work of one kind after which its pace is trusted
 
 
 @dataclass
 class Pace:
-    """The speed of one kind of work, and what is left of it. ``now`` is a clock in seconds."""
+    """The speed of one kind of work and the amount that is left. ``now`` is a clock in seconds."""
 
-    usual: float  #: Steps a second that are assumed before any is done.
+    usual: float  #: Steps per second that are assumed before any step is done.
     now: Callable[[], float] = time.monotonic
-    done: float = 0.0  #: Steps that were done.
-    left: float = 0.0  #: Steps that are left.
+    done: float = 0.0  #: Number of steps done.
+    left: float = 0.0  #: Number of steps left.
     _past: deque[tuple[float, float]] = field(default_factory=deque)  # (when, done)
 
     def note(self, steps: float = 1.0) -> None:
@@ -41,7 +45,7 @@ class Pace:
 
     @property
     def rate(self) -> float:
-        """Steps per second over the last minute; 0.0 if none was done in it."""
+        """Steps per second over the last minute; 0.0 if no step was done in it."""
         while len(self._past) > 2 and self._past[1][0] < self.now() - WINDOW_S:
             self._past.popleft()
         if len(self._past) < 2 or self._past[-1][0] < self.now() - WINDOW_S:
@@ -51,7 +55,7 @@ class Pace:
 
     @property
     def seconds(self) -> float | None:
-        """Estimated seconds for the remaining steps; None if none was done in the last minute."""
+        """Estimated seconds for the remaining steps; None if no step was done in the last minute."""
         if not self.left:
             return 0.0
         is_sure = bool(self._past) and self.now() - self._past[0][0] >= _SURE_AFTER_S
@@ -61,11 +65,11 @@ class Pace:
 
 @dataclass
 class Mean:
-    """The mean time for reading a picture, over the last minute before the newest reading. ``now`` is a
+    """The mean time for reading a picture. It covers the last minute before the newest reading. ``now`` is a
     clock in seconds."""
 
     now: Callable[[], float]
-    _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, how many, seconds)
+    _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, count, seconds)
 
     def note(self, count: float, seconds: float) -> None:
         """Record that ``count`` pictures were read in ``seconds``."""
@@ -75,22 +79,29 @@ class Mean:
 
     @property
     def each(self) -> float | None:
-        """Mean seconds for one picture; None until some were read."""
+        """Mean seconds for one picture; None if no picture was read yet."""
         read = sum(count for _, count, _ in self._past)
         return sum(seconds for _, _, seconds in self._past) / read if read else None
 
 
 class Cost:
-    """The time that pictures of one kind need: while texts are embedded at the same time, and alone."""
+    """The time that pictures of one kind take, both while texts are embedded and when nothing else runs."""
 
     def __init__(self, usual: float, now: Callable[[], float] = time.monotonic) -> None:
-        self.left = 0.0  #: How many are left.
-        self._usual = usual  # seconds for one that are assumed until some are read
+        self.left = 0.0  #: Number of pictures left.
+        self._usual = usual  # seconds for one picture, assumed until some are read
         self._beside, self._alone, self._computing = Mean(now), Mean(now), Mean(now)
 
     def note(self, count: float, seconds: float, computing_s: float, *, beside: bool) -> None:
-        """Record that reading ``count`` pictures took ``seconds``, and ``computing_s`` of a processor's time.
-        ``beside``: whether texts were embedded at the same time."""
+        """Record that ``count`` pictures were read.
+
+        Args:
+            count: Number of pictures.
+            seconds: Duration of the reading.
+            computing_s: Processor time in seconds.
+            beside: Whether texts were embedded at the same time.
+
+        """
         (self._beside if beside else self._alone).note(count, seconds)
         self._computing.note(count, computing_s)
         self.left = max(0.0, self.left - count)
@@ -127,8 +138,8 @@ class Estimate:
         return reading + embedding + self._pictures_after(embedding)
 
     def note_pictures(self, count: float, seconds: float, computing_s: float, *, are_pages: bool) -> None:
-        """Record that pictures, or pages of scans if ``are_pages``, were read; the numbers are as in
-        `Cost.note`."""
+        """Record that pictures were read, or pages of scans if ``are_pages``. The other arguments are those
+        of `Cost.note`."""
         self.ocr.note(count)
         kind = self.pages if are_pages else self.pictures
         kind.note(count, seconds, computing_s, beside=self.texts.left > 0)
@@ -141,8 +152,8 @@ class Estimate:
         return alone * share_left
 
     def _texts_to_come(self) -> float:
-        """Estimated number of texts in the files that are still to be read: as many for each file as so
-        far."""
+        """Estimated number of texts in the files that are still to be read. Each file is expected to have as
+        many as the files so far."""
         if not self.files.done:
             return 0.0
         return self.files.left * (self.texts.done + self.texts.left) / self.files.done

@@ -1,4 +1,4 @@
-"""The part of a run that keeps the furniture of a store up to date, between reading and embedding."""
+"""Updates the furniture of a store during a run, after files are read and before texts are embedded."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from rag_core.store import Store, furniture
 
-_FIRST = 32  # files read before the shapes are counted for the first time
+_FIRST = 32  # number of files read before shapes are counted for the first time
 _DOCUMENTS_A_WRITE = 50
 
 
 @dataclass
 class Furniture:
-    """Finds furniture during one run, under the store's lock. ``repeated`` are the shapes that count as
-    furniture now. ``look`` is called between writes and may raise to stop."""
+    """Finds furniture during one run, under the store's lock. ``repeated`` holds the shapes that count as
+    furniture now. ``look`` is called between writes and may raise to stop the run."""
 
     store: Store
     look: Callable[[], bool]
@@ -24,16 +24,16 @@ class Furniture:
     _next: int = _FIRST
 
     def count_file(self) -> None:
-        """Count a file that was read. Each time the number has doubled, `settle` runs; so few documents are
-        written twice."""
+        """Count a file that was read. `settle` runs each time the number of files has doubled, so that few
+        documents are written twice."""
         self._read += 1
         if self._read >= self._next:
             self.settle()
             self._next = 2 * self._read
 
     def settle(self) -> None:
-        """Count the shapes of public documents again. If other shapes are furniture now, process the
-        affected documents again."""
+        """Count the shapes in public documents again. If other shapes are furniture now, the affected
+        documents are processed again."""
         self._renew()  # what a killed run left, and the documents of an older version
         with self.store.read() as db:
             now = furniture.count(db)

@@ -1,8 +1,9 @@
 """The write path: files → extract → chunk → store (words searchable) → embed → vectors.
 
-A run is asked for by a row in the store's ``requests`` and done by its *runner*, the one process that holds
-the store's lock. Whoever asks becomes the runner if there is none; a run that was killed leaves nothing half
-done, and its requests for the next one.
+A run is requested by a row in the store's table ``requests``. The *runner* carries it out: the one process
+that holds the store's lock. The requesting process becomes the runner if there is none.
+
+A run that is killed leaves nothing half done. Its requests stay for the next run.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from rag_core.types import FileResult, Job, Source
 
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
 DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
-"""Outcomes after which a store may hold less text."""
-_WAIT_S = 0.05  # for pictures that are being read, between two looks for requests
-_MOST_SCANS = 5  # of a folder in which files are renamed while they are read
+"""Outcomes that may remove text from a store."""
+_WAIT_S = 0.05  # seconds to wait for pictures before checking for requests again
+_MOST_SCANS = 5  # maximum scans of one folder whose files are renamed while they are read
 
 Stop = Callable[[], bool]
 
@@ -46,12 +47,21 @@ def run(
     open_index: OpenIndex = no_index,
     priority: SearchPriority | None = None,
 ) -> Job | None:
-    """Become the runner and do every request. Returns the last job, None if there was nothing to do.
+    """Become the runner and carry out all requests. Returns the last job, or None if nothing was requested.
 
-    ``report`` gets a snapshot several times a second, in this thread. When ``stop`` returns True, the run
-    ends as *interrupted* and leaves its requests for the next one. It yields to the searches of
-    ``priority``. Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep
-    when the store is being repaired, renamed or removed: then the requests stay.
+    Args:
+        store: The store to index.
+        open_embedder: Opens an embedder by its name.
+        report: Called several times a second with a snapshot of the job, in this thread.
+        limits: The limits of the run.
+        stop: When it returns True, the run ends as *interrupted*. Its requests stay for the next run.
+        open_index: Opens a remote vector index.
+        priority: The searches that the run yields to.
+
+    Raises:
+        StoreBusy: Another runner is at work. It will carry out the requests.
+        InUpkeep: The store is being repaired, renamed or removed. The requests stay.
+
     """
     job = None
     while requested(store) and not (stop and stop()):
@@ -63,8 +73,8 @@ def run(
 
 @dataclass
 class Runner:
-    """One run under the store's lock: until all vectors are made, or with ``words_only`` until all files
-    are read."""
+    """One run under the store's lock. It ends when all vectors are made, or with ``words_only`` when all
+    files are read."""
 
     store: Store
     tools: Tools
@@ -72,7 +82,7 @@ class Runner:
     stop: Stop | None = None
     words_only: bool = False
     _last: int = 0  # the newest request seen
-    _waiting: list[Request] = field(default_factory=list)  # seen, and not yet begun
+    _waiting: list[Request] = field(default_factory=list)  # requests seen but not yet begun
     _left_over: bool = False  # whether the run before may have left vectors that nobody needs
     _counted: set[int] = field(default_factory=set)  # sources whose untouched files were counted
     _log: JobLog = field(init=False)
@@ -81,7 +91,7 @@ class Runner:
     _pictures: PictureQueue = field(init=False)
 
     def run(self, report: JobReport | None = None) -> Job | None:
-        """Do the requests; returns the job, None if there were no requests."""
+        """Carry out the requests. Returns the job, or None if nothing was requested."""
         job_id = self._start()
         if job_id is None:
             return None
@@ -140,7 +150,7 @@ class Runner:
         requests, self._waiting = self._waiting, []
         with closing(self._reading.workers):
             if not self._read(requests):
-                self._waiting += requests  # after those that came meanwhile
+                self._waiting += requests  # after the requests that came meanwhile
         self._reading.furniture.settle()
 
     def _empty_queues(self) -> None:
@@ -170,8 +180,11 @@ class Runner:
         pictures.wait(_WAIT_S)
 
     def _start(self) -> int | None:
-        """Open a job for the waiting requests; returns its id, None if there are none. A cancel drops the
-        requests before it if others follow it. If none follow, the job opens and is then cancelled."""
+        """Open a job for the waiting requests. Returns the job's id, or None if there are no requests.
+
+        A cancel drops the requests before it if other requests follow. If none follow, the job is opened and
+        then cancelled.
+        """
         with self.store.read() as db:
             requests = jobs.requests_after(db, 0)
         voided: list[Request] = []
@@ -192,8 +205,13 @@ class Runner:
             return job_id
 
     def _look_for_requests(self) -> bool:
-        """Take the requests that came since the last look; returns whether any is waiting. Raises Cancelled
-        if one cancels the run, and leaves later ones to the next run; Stopped if the process is to end."""
+        """Fetch the requests that came since the last call. Returns whether any request is waiting.
+
+        Raises:
+            Cancelled: One of the requests cancels the run. Later requests stay for the next run.
+            Stopped: The process is to end.
+
+        """
         if self.stop and self.stop():
             raise Stopped
         self.tools.priority.yield_to_searches()
@@ -219,7 +237,7 @@ class Runner:
             self._log.say(message)
         try:
             self._log.end(state)
-        except StoreError:  # such as a full disk, where the write-ahead log has room to give back
+        except StoreError:  # the disk may be full: a checkpoint frees room in the write-ahead log
             self.store.checkpoint()
             self._log.end(state)
         if state != "interrupted":
@@ -229,18 +247,18 @@ class Runner:
     # --- words ----------------------------------------------------------------------
 
     def _read(self, requests: Sequence[Request]) -> bool:
-        """Bring every requested source up to date, each once. Returns False if it stopped early for another
-        request, such as for a note that was just saved, and must be called again."""
+        """Update every requested source, each once. Returns False if it stopped early for another request,
+        such as for a note that was just saved; then call it again."""
         with self.store.read() as db:
             every = sources.all_sources(db)
-        every.sort(key=lambda source: source.removed, reverse=True)  # another one may take their files
+        every.sort(key=lambda source: source.removed, reverse=True)  # another source may take their files
         read: list[Source] = []
-        again: dict[int, Source] = {}  # those that may take what a later one gave up
+        again: dict[int, Source] = {}  # sources that may take files that a later source gave up
         for source in every:
             forgets, whole, parts = wanted(requests, source)
             if forgets:
                 self._reading.apply(forgetting(self.store, source))
-            if parts:  # a note that was saved, before all the rest
+            if parts:  # a note that was just saved comes first
                 paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
                 self._source(source, force=any(request.force for request in parts), only=paths)
             if whole:
@@ -256,9 +274,11 @@ class Runner:
         return True
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
-        """Bring a source, or ``only`` these files of it, up to date; returns whether any document was
-        removed. If a file is gone before it is read, the source is scanned again, as the file may have been
-        renamed."""
+        """Update a source, or ``only`` these files of it. Returns whether any document was removed.
+
+        If a file is gone before it is read, the source is scanned again, because the file may have been
+        renamed.
+        """
         gave_up = False
         self._reading.comes_first = (lambda: False) if force or only else self._look_for_requests
         for scans in range(_MOST_SCANS):

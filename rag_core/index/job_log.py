@@ -1,4 +1,4 @@
-"""The progress of a job: counted, timed, and written to the store where every process sees it."""
+"""Counts and times the progress of a job, and writes it to the store, where every process can read it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _MESSAGES_SHOWN = 5
 
 
 class JobLog:
-    """Keeps the row of one job. ``counts`` is the number of files by outcome. Several times a second
-    ``report`` gets a snapshot; ``between`` is called after it and may raise to stop the run."""
+    """Keeps the row of one job up to date. ``counts`` holds the number of files by outcome. Several times a
+    second ``report`` is called with a snapshot. ``between`` is called after that and may raise to stop the
+    run."""
 
     def __init__(
         self, store: Store, job_id: int, report: JobReport | None, between: Callable[[], object]
@@ -37,7 +38,7 @@ class JobLog:
         self._noted = 0.0
 
     def phase(self, phase: Phase, total: int, done: int = 0) -> None:
-        """Begin a phase of ``total`` steps (0: unknown); ``done`` of them were done by earlier jobs."""
+        """Begin a phase with ``total`` steps, 0 if unknown. Earlier jobs did ``done`` of them."""
         self._stepped = time.monotonic()
         if phase == "reading":
             self.estimate.files.left = total
@@ -47,8 +48,15 @@ class JobLog:
     def advance(
         self, done: int | None = None, current: str = "", count: int = 1, total: int | None = None
     ) -> None:
-        """Set the number of steps done (by default ``count`` more) and their total (by default unchanged).
-        ``current`` names the last step."""
+        """Update the progress of the phase.
+
+        Args:
+            done: Number of steps done; None adds ``count`` to the number so far.
+            current: The name of the last step.
+            count: Number of steps to add if ``done`` is None.
+            total: Number of steps of the phase; None leaves it unchanged.
+
+        """
         before = self.job.progress
         done = before.done + count if done is None else done
         total = before.total if total is None else total
@@ -61,7 +69,7 @@ class JobLog:
             self._show(current)
 
     def working_on(self, current: str) -> None:
-        """Show ``current`` as the work under way, while a step takes long."""
+        """Show ``current`` as the step under way. Used while one step takes long."""
         if time.monotonic() - self._noted >= _NOTE_EVERY_S:
             self._show(current)
 
@@ -78,8 +86,8 @@ class JobLog:
         self._between()
 
     def count(self, result: FileResult) -> None:
-        """Count a file as a step, after its result was committed. A file that failed and is read again
-        counts with its last outcome."""
+        """Count a file as a step, after its result was committed. If a file fails and is read again, only its
+        last outcome counts."""
         if result.source_file in self._failed:
             self._failed.remove(result.source_file)
             self.counts["failed"] -= 1
@@ -92,12 +100,13 @@ class JobLog:
         self.advance(current=result.source_file)
 
     def say(self, message: str) -> None:
-        """Add a sentence for the owner to the job's message, unless it is there already."""
+        """Add a sentence for the owner to the job's message, unless the message already contains the
+        sentence."""
         if message not in self._messages:
             self._messages.append(message)
 
     def end(self, state: EndState) -> None:
-        """Close the job with this state."""
+        """Close the job with ``state``."""
         progress = replace(self.job.progress, phase="done", eta=None)
         self.job = replace(self.job, state=state, end_time=now(), progress=progress)
         self._note()

@@ -1,4 +1,4 @@
-"""Documents whose file has another path now: missing ones, paired with new files of the same content."""
+"""Finds moved files: pairs documents whose file is missing with new files of the same content."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rag_core.files import FileStat
 from rag_core.store.documents import FileRecord
 
 HashOf = Callable[[FileRecord], str]
-"""Gives the sha256 of a file's content, '' if it cannot be read."""
+"""Returns the sha256 of a file's content, or '' if the file cannot be read."""
 
 
 class KnownFile(NamedTuple):
-    """What the store knows about a file. A tuple, because there is one for every file."""
+    """A file as the store knows it. It is a tuple to save memory, because there is one for every file."""
 
     id: int
     display: str
@@ -35,15 +35,15 @@ class KnownFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A document, and the file that it belongs to now; its path or its stat changed."""
+    """A document and its file today. The file has another path or another stat than before."""
 
     known: KnownFile
     file: FileRecord
 
 
 def moved_in_cloud(gone: Sequence[KnownFile], in_cloud: Sequence[FileRecord]) -> list[Move]:
-    """Pair a file that is only in a cloud with the missing document of the same size, time and type, if there
-    is exactly one of each."""
+    """Pair each file that is only in a cloud with the missing document of the same size, time and type. A
+    pair is made only if exactly one document and one file have these."""
     new: defaultdict[tuple[int, int, str], list[FileRecord]] = defaultdict(list)
     missing: defaultdict[tuple[int, int, str], list[KnownFile]] = defaultdict(list)
     for file in in_cloud:
@@ -58,7 +58,8 @@ def moved_in_cloud(gone: Sequence[KnownFile], in_cloud: Sequence[FileRecord]) ->
 def moved_candidates(
     gone: Sequence[KnownFile], new: Sequence[FileRecord], hash_of: HashOf
 ) -> list[tuple[FileRecord, list[KnownFile]]]:
-    """For each new file as large as a missing one: the missing documents with the same content and type."""
+    """Return each new file that is as large as a missing document, with the missing documents of the same
+    content and type."""
     missing: defaultdict[tuple[str, str], list[KnownFile]] = defaultdict(list)
     for known in gone:
         if known.state == "indexed" and known.file_hash:
@@ -69,7 +70,8 @@ def moved_candidates(
 
 
 def paired(choices: Sequence[tuple[FileRecord, list[KnownFile]]]) -> list[Move]:
-    """Pair each new file with one missing document of its candidates, first with one of the same name."""
+    """Pair each new file with one of its candidate documents. Candidates with the same file name are
+    preferred."""
     moves: list[Move] = []
     placed: set[bytes] = set()
     for by_name in (True, False):

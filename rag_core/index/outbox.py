@@ -1,7 +1,8 @@
-"""Keeping a remote vector index like its store: send what is queued, compare, and send the differences.
+"""Keeps a remote vector index equal to its store: sends queued changes, compares the two, and sends the
+differences.
 
-Only the store's runner flushes, under its lock, so two never send at once. Searches go on meanwhile,
-by words where the index cannot be reached.
+Only the store's runner sends changes, under the store's lock, so two processes never send at once. Searches
+continue meanwhile. They use words only if the index cannot be reached.
 """
 
 from __future__ import annotations
@@ -23,28 +24,27 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between an index and a store: keys that are missing, and keys too many. Queued keys
-    are only counted."""
+    """The differences between a remote index and its store. Queued and refused keys are only counted."""
 
-    missing: tuple[str, ...]
-    extra: tuple[str, ...]
-    queued: int
-    refused: int
+    missing: tuple[str, ...]  #: Keys that the index lacks.
+    extra: tuple[str, ...]  #: Keys in the index that the store no longer has.
+    queued: int  #: Number of keys queued for sending.
+    refused: int  #: Number of keys that the index refused.
 
 
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
 ) -> tuple[int, int, int]:
-    """Send everything queued. Returns the number of copies put, deleted and refused.
+    """Send all queued changes. Returns the number of copies put, deleted and refused.
 
-    ``progress`` gets the number of settled copies after each request; an exception from it ends the flush.
-    Raises VectorError; copies that are settled by then stay so, the rest stays queued.
+    ``progress`` is called after each request with the number of settled copies. An exception from it ends the
+    sending. Raises VectorError; settled copies then stay settled, and the others stay queued.
     """
     with store.read() as db:
         is_doubtful, maker = rows.wants_recheck(db), rows.maker(db, store.name)
     if is_doubtful:
         _queue_differences(store, index, private)
-    # Deletes first: a note that was private and is not any more may be sent again after them.
+    # Deletes come first: a note that is no longer private may be sent again after them.
     deletes = _Sending(store, "delete", private, progress)
     deleted = index.delete((entry.key for entry in deletes), deletes.settled)
     puts = _Sending(store, "put", private, progress)
@@ -53,8 +53,8 @@ def flush(
 
 
 def remove_missing(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index`` the chunks that are deleted or private now, if the index belongs to the store.
-    Raises VectorError."""
+    """Remove deleted and newly private chunks from ``index``. Does nothing if the index belongs to another
+    installation. Raises VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
@@ -70,7 +70,7 @@ class _Sending:
     action: rows.Action
     private: bool
     progress: Progress | None
-    _ids: dict[str, int] = field(default_factory=dict)  # of what is being sent, by key
+    _ids: dict[str, int] = field(default_factory=dict)  # row ids of the copies being sent, by key
 
     def __iter__(self) -> Iterator[rows.Entry]:
         with self.store.read() as db:
@@ -107,7 +107,7 @@ def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
 
 
 def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Compare all keys in ``index`` with the chunks that it should have. Changes nothing."""
+    """Compare all keys in ``index`` with the chunks that it should hold. Changes nothing."""
     there = {*index.keys()}
     with store.read() as db:
         wanted, queued = rows.expected(db, private=private), rows.queued(db)
@@ -117,8 +117,8 @@ def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Compa
 
 
 def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Send missing chunks, remove surplus ones, and try refused ones again. Returns the differences found.
-    Raises VectorError if the index has another owner."""
+    """Send missing chunks, remove surplus chunks, and try refused chunks again. Returns the differences
+    found. Raises VectorError if the index has another owner."""
     if index.owner() != store.id:
         message = f"The vector index of store {store.name!r} belongs to another installation."
         raise VectorError(message, "Nothing was changed there. To use it for this store, take it over first.")
@@ -130,7 +130,7 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
 
 
 def _queue_differences(store: Store, index: RemoteIndex, private: bool) -> Comparison:
-    """Queue the chunks that index and store differ in; returns the comparison."""
+    """Queue all chunks in which index and store differ. Returns the comparison."""
     differences = compare(store, index, private=private)
     with store.note() as db:
         rows.queue(db, (*differences.missing, *differences.extra))

@@ -1,8 +1,8 @@
-"""Reading a file that holds many documents: each part becomes a document, and only those that are new or
-changed are read.
+"""Reads a file that holds many documents, such as a mailbox. Each part becomes a document. Only new and
+changed parts are read.
 
-The row of the file is written last. A run that is killed before leaves the parts that it has stored, and the
-next one reads the rest.
+The row of the file is written last. If a run is killed before that, the parts stored so far stay, and the
+next run reads the rest.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from rag_core.wording import plural
 
 _ROWS_A_WRITE = 500
 
-_BEGINNING = 65_536  # bytes
+_BEGINNING = 65_536  # bytes at the start of a file by which its format is recognized
 
 _MAY_HOLD_PARTS = (".txt", ".xml", ".json", ".html", ".htm")
-"""Suffixes of files of which some hold many documents."""
+"""Suffixes of files that may hold one document or many."""
 PartReader = Callable[[ContainedPart], Extracted | RagError]
-"""Reads a part of a file. Safe in any thread."""
+"""Reads one part of a file. Safe in any thread."""
 PartWriter = Callable[[FileRecord, Extracted], FileResult | None]
-"""Stores a part that was read; None if the owner has excluded the file meanwhile."""
+"""Stores a part that was read. Returns None if the owner has excluded the file meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Container:
     """An open file that holds many documents."""
 
     data: Sliced
-    path: PurePosixPath  #: Its name, with a suffix that says its format.
-    codec: str = ""  #: What text in it is in that would be guessed.
+    path: PurePosixPath  #: The file's name, with a suffix for its format.
+    codec: str = ""  #: The codec for text whose encoding would otherwise be guessed; '' if not set.
 
     def bytes_of(self, part: ContainedPart, most: int) -> bytes:
-        """The bytes of a part as a file of its own. Raises ExtractError if they are more than ``most``, or if
-        the file was changed meanwhile."""
+        """Return the bytes of a part as a file of its own. Raises ExtractError if there are more than
+        ``most`` bytes, or if the file was changed meanwhile."""
         if part.end - part.start > most:
             raise ExtractError(f"It is larger than {most / 1e6:g} MB.", "Raise the limit in the settings.")
         data = data_of(self.data, self.path, part)
@@ -65,8 +65,8 @@ class Container:
 
 
 def container_name(root: Path, file: FileRecord, *, from_cloud: bool) -> PurePosixPath | None:
-    """The name under which a file of many documents is read: its own, or with the suffix of what it holds.
-    None if it is another file. Raises ExtractError if it cannot be read."""
+    """Return the name under which to read a file of many documents, or None if the file holds only one. The
+    name has a suffix for the format of the parts. Raises ExtractError if the file cannot be read."""
     path = PurePosixPath(file.display)
     if holds_parts(path):
         return path
@@ -77,13 +77,14 @@ def container_name(root: Path, file: FileRecord, *, from_cloud: bool) -> PurePos
 
 
 class KnownParts:
-    """Finds the parts of files by name. It keeps those of one file, as a run asks for one after the other."""
+    """Finds the parts of files by name. The parts of the last file stay in memory, because a run asks for
+    them one after the other."""
 
     def __init__(self) -> None:
         self._last: tuple[tuple[int, ...], dict[str, ContainedPart]] = (), {}
 
     def find(self, data: FileSlices, path: PurePosixPath, name: str) -> ContainedPart | None:
-        """The part called ``name`` of a file; None if there is no such part."""
+        """Return the part called ``name`` of a file, or None if there is no such part."""
         version, known = self._last
         if version != data.version:
             known = {part.name: part for part in parts_of(data, path)}
@@ -93,7 +94,7 @@ class KnownParts:
 
 @dataclass
 class PartsReading:
-    """Brings the parts of one file up to date."""
+    """Updates the stored parts of one file."""
 
     store: Store
     workers: Workers
@@ -104,19 +105,28 @@ class PartsReading:
     put: PartWriter
     put_failure: Callable[[FileRecord, RagError], object]
     look: Callable[[str], None]
-    """Called between parts with what is read, for people; may raise to stop."""
+    """Called between parts with a description of the part for people. May raise to stop the run."""
     embed_one: Callable[[], bool]
-    """Embeds a text while a part is read; returns False if there is none."""
+    """Embeds a text while a part is read. Returns False if no text is queued."""
     force: bool = False
-    """Whether parts that did not change are read again, too."""
+    """Whether unchanged parts are read again, too."""
     passages: tuple[int, int] = (0, 0)
-    """Passages that are new, and those that were left out because they repeat another one of their part."""
+    """Number of new passages, then number of passages left out because they repeat another passage of their
+    part."""
     _unread: list[int] = field(default_factory=list)
     _is_left_out: bool = False
 
     def run(self, contained: Sequence[ContainedPart], container: int) -> bool:
-        """Store the parts ``contained`` in the file with the id ``container``. Returns False if the owner has
-        excluded the file meanwhile."""
+        """Store new and changed parts, and forget the parts that are gone.
+
+        Args:
+            contained: All parts that the file holds now.
+            container: The row id of the file.
+
+        Returns:
+            False if the owner has excluded the file meanwhile.
+
+        """
         with self.store.read() as db:
             stored = parts.stored_parts(db, container)
         unread = [part for part in contained if self.force or not self._is_as_stored(part, stored)]
@@ -152,11 +162,11 @@ class PartsReading:
 
     def _read_one(self, part: ContainedPart) -> Extracted | RagError:
         if self._is_left_out:
-            return NotText("The file is excluded.", "Take it back to search it.")
+            return NotText("The file is excluded.", "Include it again to search it.")
         return self.read(part)
 
     def _record(self, part: ContainedPart, container: int) -> FileRecord:
-        """The row of a part: the path of the file, but its own size and time."""
+        """Return the row of a part. It has the path of the file, but the part's own size and time."""
         time_ns = self.file.stat.mtime_ns if part.time_ns is None else part.time_ns
         stat = self.file.stat._replace(size=part.end - part.start, mtime_ns=time_ns, ctime_ns=0, inode=0)
         record = replace(self.file, stat=stat, file_hash=part.data_hash)
@@ -175,7 +185,8 @@ class PartsReading:
         self.passages = new + result.chunks_added, left + result.chunks_skipped
 
     def document(self) -> Extracted:
-        """The document for the row of the file: it has no text, and lists what cannot be read."""
+        """Return the document for the row of the file. It has no text. Its warnings list the parts that
+        cannot be read."""
         return row_of_file(self.file, self.path, warnings=tuple(self._warnings()))
 
     def _warnings(self) -> Iterator[str]:
@@ -186,7 +197,7 @@ class PartsReading:
 
 
 def forget_parts(store: Store, ids: Sequence[int]) -> None:
-    """Remove parts of a file, which may be many, in several transactions."""
+    """Remove parts of a file. They may be many, so they are removed in several transactions."""
     for start in range(0, len(ids), _ROWS_A_WRITE):
         with store.write() as db:
             for document_id in ids[start : start + _ROWS_A_WRITE]:
@@ -194,6 +205,7 @@ def forget_parts(store: Store, ids: Sequence[int]) -> None:
 
 
 def row_of_file(file: FileRecord, path: PurePosixPath, **more: Any) -> Extracted:
-    """The document that stands for a file of many, which is read under the name ``path``: it has no text."""
+    """Return the document for the row of a file of many documents. It has no text. ``path`` is the name under
+    which the file is read."""
     title = title_of_name(PurePosixPath(file.display))
     return Extracted("", file_type(path), "", title, "file name", (), **more)

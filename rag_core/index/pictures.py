@@ -1,8 +1,9 @@
-"""The queue of pictures: OCR reads a few at a time, in a thread of its own, while the run does all the rest.
+"""The queue of pictures whose text is to be read (OCR). A thread reads a few pictures at a time while the run
+does everything else.
 
-The pictures that are left to read are counted in ``documents.pictures_left``, so a run that ends early loses
-nothing. Each step reads a document again, with the texts of the pictures that were read before and of a few
-more, and stores it."""
+``documents.pictures_left`` counts the pictures that are still to be read, so a run that ends early loses
+nothing. Each step reads a document again, together with a few more of its pictures, and stores the result.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +26,27 @@ from rag_core.store.sources import excluded_below
 from rag_core.types import Extracted, Source
 
 _Step = tuple[str, Extracted | RagError, list[ReadPicture], tuple[float, float]]
-"""The hash of a file, its document or why it cannot be read, the pictures that it embeds, and what reading it
-took: seconds, and seconds of processor time."""
+"""The result of reading a document: the hash of its file, the document or the error, the pictures that it
+embeds, and the duration. The duration is in seconds, then in seconds of processor time."""
 
-_A_STEP = 4  # pictures read before their document is stored again
-_PATIENCE = 5  # times the usual limit for a file: the process gives way to everything else
+_A_STEP = 4  # number of pictures read before their document is stored again
+_PATIENCE = 5  # times the usual time limit of a file, as its process has low priority
 
 
 @dataclass
 class PictureQueue:
-    """Reads the pictures in a store's documents, in a thread of its own. The run's thread calls `advance`,
-    which alone writes to the store. `close` ends the thread and its process."""
+    """Reads the pictures in a store's documents in a thread of its own. The run calls `advance` repeatedly,
+    and only that method writes to the store. `close` ends the thread and its process."""
 
     reading: Reading
     is_over: Callable[[], bool]
-    """Whether the run is to end. For any thread."""
+    """Returns whether the run is to end. Safe in any thread."""
     total: int = 0
-    """The numbers of pictures to read and already read when the queue was checked last."""
+    """Number of pictures read or still to be read, at the last call of `advance`."""
     done: int = 0
-    """Pictures read by this run."""
+    """Number of pictures read by this run."""
     current: str = ""
-    """What is being read, for people."""
+    """The document or page that is being read, for people."""
     _given_up: set[int] = field(default_factory=set)  # documents that the next run tries again
     _unread: Unread | None = None
     _step: Future[_Step] | None = None
@@ -53,8 +54,8 @@ class PictureQueue:
     _workers: Workers | None = None
 
     def advance(self) -> bool:
-        """Store the result of the last step if it is done, and begin the next one. Returns whether there is
-        more to do."""
+        """Store the result of the last step if it is done, and begin the next step. Returns whether more
+        pictures are left."""
         if not self.reading.limits.reads_pictures:
             return False
         if self._step is not None:
@@ -75,7 +76,7 @@ class PictureQueue:
         return True
 
     def note_why_left(self) -> None:
-        """Record on documents with unread pictures why they cannot be read with today's settings."""
+        """Record on documents with unread pictures why today's settings do not allow reading them."""
         limits = self.reading.limits
         why = "" if limits.reads_pictures else ocr.why_none(limits.ocr)
         with self.reading.store.read() as db:
@@ -85,7 +86,7 @@ class PictureQueue:
             rows.note_why_left(db, why, ocr.REASONS)
 
     def wait(self, seconds: float) -> None:
-        """Wait until the pictures that are read now are done, but at most ``seconds``."""
+        """Wait until the current step is done, at most ``seconds``."""
         if self._step is not None:
             wait([self._step], seconds)
 
@@ -121,7 +122,7 @@ class PictureQueue:
         if not isinstance(doc, RagError):
             pictures = reading.embedded_pictures(doc, root, unread.file, _A_STEP)
         seconds, computing_s = time.monotonic() - started, self._workers.cpu_s - computed_s
-        if self.reading.remote_ocr(unread.file) or not computing_s:  # a server reads them, or nobody tells
+        if self.reading.remote_ocr(unread.file) or not computing_s:  # read by a server, or time unknown
             computing_s = seconds
         return file_hash, doc, pictures, (seconds, computing_s)
 
@@ -135,7 +136,7 @@ class PictureQueue:
         except (RagError, OSError):  # the file is gone or cannot be read; the next scan sees that
             self._given_up.add(unread.id)
             return
-        except Exception as error:  # whatever is wrong with one file fails that file only
+        except Exception as error:  # an error in one file must fail only that file
             file_hash, doc, pictures, took = unread.file.file_hash, _failed(error), [], (0.0, 0.0)
         with self.reading.store.read() as db:
             is_same = rows.left_in(db, unread.id, file_hash) is not None
@@ -158,7 +159,7 @@ class PictureQueue:
             estimate.note_pictures(unread.left - left, *took, are_pages=are_pages)
 
     def _pictures_of(self, source: Source) -> EmbeddedPictures:
-        """Scan a source for the pictures that its notes may embed. Used if this run made no plan of the
+        """Scan a source for the pictures that its notes may embed. Used if this run has not scanned the
         source."""
         with self.reading.store.read() as db:
             excluded = excluded_below(db, source.root).keys()

@@ -1,4 +1,4 @@
-"""What an indexing run would do to one source: compare the files with what is stored."""
+"""Plans a run for one source: compares the files in the folder with the stored documents."""
 
 from __future__ import annotations
 
@@ -28,33 +28,32 @@ from rag_core.types import Outcome, Source
 from rag_core.wording import plural, some
 
 MAX_FILE_BYTES = 64_000_000
-_STRAYS = 10  # a folder with this many times fewer files than documents may be an unmounted disk
-_FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
+_STRAYS = 10  # with this many times fewer files than documents, a disk may be unmounted
+_FRESH_NS = 2_000_000_000  # a file younger than this at its scan may have changed again unnoticed
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The difference between a source's files and its documents."""
+    """The differences between a source's files and its documents."""
 
     source: Source
-    #: Files to read, by outcome; ``reread`` are unchanged, as far as can be seen.
+    #: Files to read, by outcome. Files with the outcome ``reread`` seem to be unchanged.
     to_read: Mapping[Outcome, Sequence[FileRecord]] = field(default_factory=dict)
     moved: Sequence[Move] = ()
-    touched: Sequence[Move] = ()  #: Files with a new stat and the same bytes.
+    touched: Sequence[Move] = ()  #: Files with a new stat but the same bytes.
     deleted: Sequence[KnownFile] = ()  #: Documents to forget.
-    in_cloud: Sequence[FileRecord] = ()  #: New files that are only in a cloud, so that they are not read.
-    #: Paths that the owner excluded, at least those among the ``deleted``.
-    excluded: Set[bytes] = frozenset()
-    #: Number of files that stay as they are: ``unchanged``, and ``still_skipped`` if any are.
+    in_cloud: Sequence[FileRecord] = ()  #: New files that are only in a cloud and are not read.
+    excluded: Set[bytes] = frozenset()  #: Paths that the owner excluded, at least those in ``deleted``.
+    #: Number of files that are not read, by reason: ``unchanged``, and ``still_skipped`` if there are any.
     left_alone: Mapping[str, int] = field(default_factory=lambda: {"unchanged": 0})
     is_partial: bool = False  #: Whether a folder vanished during the scan.
-    #: Sentences about what was left out, and about patterns that match no file.
+    #: Sentences about paths that were left out and about patterns that match no file.
     warnings: tuple[str, ...] = ()
-    #: The pictures that its notes may embed; None if it only forgets documents.
+    #: Pictures that the source's notes may embed; None if the plan only forgets documents.
     pictures: EmbeddedPictures | None = None
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
-        """(outcome, path, note) for each change, as ``--dry-run`` shows it."""
+        """Return (outcome, path, note) for each change, as ``--dry-run`` shows it."""
         rows: list[tuple[Outcome, str, str]] = []
         for outcome, files in self.to_read.items():
             for file in files:
@@ -71,12 +70,13 @@ class Plan:
         return "excluded" if known.stat.path in self.excluded else "deleted"
 
     def counts(self) -> dict[str, int]:
-        """The number of files for each outcome. Files count as *skipped* if their name suggests it."""
+        """Return the number of files for each outcome. A file counts as *skipped* if its name suggests that
+        it is not text."""
         counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
         return {**counts, **Counter(outcome for outcome, _, _ in self.rows()), **self.left_alone}
 
     def expected(self) -> dict[str, int]:
-        """Return `counts`, but with *skipped* named ``unlikely``, because it is a guess."""
+        """Return `counts`, but with *skipped* renamed to ``unlikely``, because it is a guess."""
         counts = self.counts()
         unlikely = counts.pop("skipped", 0)
         return {**counts, "unlikely": unlikely}
@@ -92,13 +92,22 @@ def make_plan(
     from_cloud: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Plan:
-    """Scan a source and compare it with the store. A file is read only if its stat says that it may have
-    changed, or if it may be a missing document's new place.
+    """Scan a source and compare it with the store. A file is read only if its stat shows that it may have
+    changed, or if it may be a missing document that was moved.
 
-    ``force`` takes every file to be read; ``only`` looks at these files and where they may have moved to.
-    Files that are only in a cloud are not read unless ``from_cloud``.
-    Raises InvalidInput when the folder is gone or unreadable, StoreError when none of the known files is
-    there any more: an unmounted disk looks like that.
+    Args:
+        store: The store to compare with.
+        source: The source to scan.
+        force: Whether to read every file again.
+        only: Limits the plan to these files, and to the places where they may have moved.
+        max_bytes: Size of the largest file that is read.
+        from_cloud: Whether to download files that are only in a cloud.
+        on_progress: Called with the number of files found so far.
+
+    Raises:
+        InvalidInput: The folder is gone or unreadable.
+        StoreError: None of the known files exists any more. An unmounted disk looks like that.
+
     """
     if source.removed:
         return forgetting(store, source)
@@ -150,7 +159,8 @@ def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bo
 
 
 def _absent(seen: _Seen) -> tuple[list[KnownFile], list[FileRecord]]:
-    """Return the documents of files that are only in a cloud now, then such files that are new."""
+    """Return the documents whose files are only in a cloud now, then the new files that are only in a
+    cloud."""
     known, new = list[KnownFile](), list[FileRecord]()
     for stat in seen.sides.absent:
         document = seen.sides.known.get(stat.path)
@@ -162,8 +172,8 @@ def _absent(seen: _Seen) -> tuple[list[KnownFile], list[FileRecord]]:
 
 
 def _left_alone(sides: _Sides, as_before: Sequence[KnownFile]) -> dict[str, int]:
-    """Count the files that are not read, by why. ``as_before`` are those that may have changed, but did not
-    or are in a cloud."""
+    """Return the number of files that are not read, by reason. ``as_before`` are files that might have
+    changed, but did not or are only in a cloud."""
     skipped = sides.still_skipped + sum(known.state == "skipped" for known in as_before)
     settled = len(sides.files) - len(sides.unsettled) - len(sides.absent)
     counts = {"unchanged": settled + len(as_before) - skipped}
@@ -171,13 +181,13 @@ def _left_alone(sides: _Sides, as_before: Sequence[KnownFile]) -> dict[str, int]
 
 
 def _is_new(known: KnownFile | None) -> bool:
-    """Whether nothing is known of a file, or only its name from a run that was interrupted."""
+    """Whether the store knows nothing about a file, or only its name from an interrupted run."""
     return known is None or (known.extractor == NAMED and known.state == "indexed")
 
 
 def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord]], list[Move]]:
-    """Return the files to read by outcome, then those that were only touched. Files that may have changed
-    are hashed."""
+    """Return the files to read by outcome, then the files that were only touched. The contents of files that
+    may have changed are hashed."""
     sides, hash_of = seen.sides, seen.hash_of
     read: dict[Outcome, list[FileRecord]] = {"added": [], "changed": [], "reread": []}
     touched: list[Move] = []
@@ -199,13 +209,13 @@ def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord
 
 
 def forgetting(store: Store, source: Source) -> Plan:
-    """Return the plan that removes every document of a source; the disk is not looked at."""
+    """Return the plan that removes every document of a source, without looking at the disk."""
     with store.read() as db:
         return Plan(source, deleted=[*_known(db, source.id).values()])
 
 
 def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
-    """Return the plan that removes the documents whose files the owner excluded. It does not look at the
+    """Return the plan that removes the documents of files that the owner excluded, without looking at the
     disk."""
     with store.read() as db:
         excluded = excluded_below(db, source.root).keys()
@@ -216,13 +226,13 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
 
 
 class _Sides(NamedTuple):
-    """The two sides to compare: the files of a source, and what the store knows about them."""
+    """The two sides of a comparison: a source's files, and the store's data about them."""
 
     files: list[FileStat]
     unsettled: list[FileStat]  #: Files that may have changed.
     absent: list[FileStat]  #: Files that may have changed and are only in a cloud.
-    still_skipped: int  #: How many of the others were skipped.
-    known: dict[bytes, KnownFile]  #: Documents by path; empty where nothing can have changed.
+    still_skipped: int  #: Number of unchanged files that were skipped before.
+    known: dict[bytes, KnownFile]  #: Documents by path; empty if nothing can have changed.
     beside: list[FileStat]  #: Files that a missing document may have become.
     excluded: Set[bytes]
     documents: int
@@ -231,7 +241,7 @@ class _Sides(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The result of scanning a source, with what the comparison needs."""
+    """A scanned source, with everything that the comparison with its store needs."""
 
     source: Source
     walk: Walk
@@ -270,7 +280,7 @@ def _sides(
 
 
 def _apart(files: list[FileStat], online_only: Set[bytes]) -> tuple[list[FileStat], list[FileStat]]:
-    """Return the files that are on this computer, then those that are not."""
+    """Return the files that are on this computer, then the files that are only in a cloud."""
     absent = [file for file in files if file.path in online_only]
     return ([file for file in files if file.path not in online_only] if absent else files), absent
 
@@ -290,7 +300,10 @@ def _unsettled(
     db: sqlite3.Connection, source: Source, files: list[FileStat], stale: Set[bytes], max_bytes: int | None
 ) -> tuple[list[FileStat], int]:
     """Return the files that may have changed, then the number of unchanged files that were skipped before.
-    Notes in ``stale``, whose embedded pictures changed, count as changed; without ``max_bytes`` all do."""
+
+    Notes in ``stale`` count as changed, because their embedded pictures changed. All files count as changed
+    if ``max_bytes`` is None.
+    """
     if max_bytes is None:
         return files, 0
     indexed = _settled(db, source.id, "indexed", max_bytes)
@@ -304,8 +317,8 @@ def _unsettled(
 
 
 def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes] | None) -> _Sides:
-    """Limit both sides to the files ``only`` (None: to all), and to new files that a missing one of them may
-    have become."""
+    """Limit both sides to the files ``only``, and to new files that may be one of these after a move. None
+    means no limit."""
     if only is None:
         return sides
     others = sides.known.keys() | left_out | only
@@ -316,7 +329,7 @@ def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes] 
 
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
-    """Return a sentence for each reason why paths were left out, and one if the globs match no file."""
+    """Return a sentence for each reason why paths were left out, and one if the patterns match no file."""
     if not (walk.skipped or walk.unreadable or not walk.files):
         return ()
     sentences: list[str] = []
@@ -333,7 +346,7 @@ def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str,
 
 
 def _left_in_cloud(files: Sequence[KnownFile]) -> tuple[str, ...]:
-    """Return a sentence about files that were asked for and are only in a cloud."""
+    """Return a sentence about requested files that are only in a cloud."""
     return (f"Left out: {some([file.display for file in files], 'file')}. {IN_CLOUD}",) if files else ()
 
 
@@ -368,11 +381,11 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, KnownFile]:
 def _settled(
     db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
 ) -> set[tuple[Any, ...]]:
-    """The `_same` of files in ``state`` that need not be looked at again: they were not brand-new when they
-    were read, or are too large to read."""
+    """Return the `_same` of all files in ``state`` that need not be looked at again. Files that changed
+    shortly before their scan are left out, because they may have changed again unnoticed."""
     current, numbers = current_sql()
     cursor = db.cursor()
-    cursor.row_factory = None  # plain tuples
+    cursor.row_factory = None  # returns plain tuples
     return set(
         cursor.execute(
             "SELECT path, size, mtime_ns, inode FROM documents WHERE source_id = ? AND state = ?"
@@ -386,13 +399,13 @@ def _settled(
 
 
 def _same(file: FileStat) -> tuple[bytes, int, int, int]:
-    """Return what stays equal while the content of a file does. The time of the last change of any kind is
-    left out: moving a file to a cloud or back also changes it."""
+    """Return a key that stays equal while a file's content does. It leaves out the time of the last change of
+    any kind (ctime), because moving a file to a cloud or back also changes that time."""
     return file[0], file[1], file[2], file[4]
 
 
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
-    """The paths below this source's folder that another source of the store already indexes."""
+    """Return the paths in this source's folder that another source of the store indexes already."""
     here = with_sep(os.fsencode(source.root))
     elsewhere: set[bytes] = set()
     for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
@@ -411,8 +424,11 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
 def _moved(
     seen: _Seen, read: dict[Outcome, list[FileRecord]], in_cloud: Sequence[FileRecord]
 ) -> tuple[list[Move], list[KnownFile]]:
-    """Return the moves, then the documents whose file is gone or excluded for good. Moved files are removed
-    from ``read``, unless they must be read by a newer extractor, for which those ``in_cloud`` wait."""
+    """Return the moves, then the documents whose file is gone or excluded for good.
+
+    Moved files are removed from ``read``. A moved file is read again if a newer extractor must read it, but
+    not if it is only ``in_cloud``.
+    """
     gone = _gone(seen)
     new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
     moves = paired(moved_candidates(gone, new, seen.hash_of))
@@ -426,10 +442,11 @@ def _moved(
 
 
 def _gone(seen: _Seen) -> list[KnownFile]:
-    """The documents whose file is excluded, or missing from a folder that could be listed."""
+    """Return the documents whose file is excluded or missing. A file is not missing if its folder could not
+    be listed."""
     sides = seen.sides
     present = {file.path for file in sides.files}
-    unlisted = [*seen.walk.unreadable, *seen.walk.vanished, *seen.walk.stubs]  # a stub may be of a folder
+    unlisted = [*seen.walk.unreadable, *seen.walk.vanished, *seen.walk.stubs]  # a stub may stand for a folder
     return [
         known
         for path, known in sides.known.items()
@@ -438,8 +455,8 @@ def _gone(seen: _Seen) -> list[KnownFile]:
 
 
 def wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:
-    """Return whether to forget the documents of ``source``, then the requests to read all of it, then those
-    to read some files. A request to forget cancels the earlier ones."""
+    """Return whether to forget the documents of ``source``, then the requests to read all of it, then the
+    requests to read some of its files. A request to forget cancels the earlier requests."""
     forgets = False
     whole: list[Request] = []
     parts: list[Request] = []

@@ -1,20 +1,26 @@
-"""One portable file a store: written while the app runs, and imported from anywhere.
+"""Exports a store to one portable file while the app runs, and imports such a file.
 
 The file is a zip archive of ``store.db``, a consistent copy of the store with its private notes and without
 its runs and requests, and ``manifest.json``, which holds as JSON:
 
-    format           the number of this layout; files of format 1 also had a checksum here
+    format           the number of this layout; files of format 1 also had a checksum
     schema           the number of the store's schema, see `rag_core.store.migrations`
     program          the version of Commonplace that wrote it
     exported_at      ISO 8601, UTC
     store            name, embedder, and the number of files and passages
 
-Threat. A file may be made to harm: millions of names, a member without end, sizes that lie, names that lead
-elsewhere. So no read is longer than a block, only the two known members are read, no name in it is used as a
-path, and no more is written than the disk has room for. Zip's checksum finds damage. The store in it is a
-program for SQLite: a trigger or view would run when it is written to. So before any of its rows is used its
-schema must be exactly that of a store of its version and its structure sound; what is read from rows later
-must be of the expected kind. Only then is it linked into place.
+Threat. A file may be crafted to do harm: millions of names, an endless member, false sizes, names that lead
+elsewhere.
+
+So no read is longer than a block, and only the two known members are read.
+
+No name in the file is used as a path, and no more is written than the disk has room for. Zip's checksum finds
+damage.
+
+The store in the file is a program for SQLite: a trigger or view in it would run when the store is written to.
+
+So its schema must be exactly the schema of its version, and its structure must be sound, before any row is
+used. Values read from rows must be of the expected type. Only then is the store linked into place.
 """
 
 from __future__ import annotations
@@ -55,7 +61,7 @@ SUFFIX = ".commonplace"
 MANIFEST, STORE = "manifest.json", "store.db"
 
 _BLOCK = 1024 * 1024
-_LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three times as long for a tenth less
+_LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 saves a tenth more in three times the time
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 _EXAMPLES = 5
@@ -82,8 +88,8 @@ class Transfer:
     """The progress of an export or import."""
 
     phase: TransferPhase
-    done: int  #: Bytes; while *checking*, checks.
-    total: int  #: In the same unit; 0 if unknown.
+    done: int  #: Number of bytes done; while *checking*, number of checks.
+    total: int  #: Total in the same unit; 0 if unknown.
 
     @property
     def said(self) -> str:
@@ -94,7 +100,8 @@ class Transfer:
 
 
 TransferReport = Callable[[Transfer], None]
-"""Called repeatedly during an export or import; an error it raises ends that, and no file is left."""
+"""Called repeatedly during an export or import. If it raises an error, the export or import ends and leaves
+no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +116,12 @@ class Exported:
 
 
 class _Unfit(Exception):
-    """The reason why a file cannot be imported, in a sentence."""
+    """Raised when a file cannot be imported. The text is the reason, in a sentence."""
 
 
 def _pack(store: Path, part: Path, info: StoreInfo, report: TransferReport) -> None:
-    """Write the archive ``part`` with the store file ``store`` and a manifest from ``info``, and wait until
-    it is on disk. Raises OSError."""
+    """Write the archive ``part`` from the store file ``store`` and a manifest made from ``info``. Returns
+    when the archive is on disk. Raises OSError."""
     counts = {"files": info.file_count, "passages": info.chunk_count}
     manifest = {
         "format": FORMAT,
@@ -153,7 +160,7 @@ class Packed:
     schema: int
 
     def unpack(self, target: Path, report: TransferReport) -> None:
-        """Write the store file to ``target``, which must not exist yet. Raises StoreError, OSError."""
+        """Write the store file to ``target``, which must not exist yet. Raises StoreError or OSError."""
         total = self.archive.getinfo(STORE).file_size
         require_space(target.parent, total, f"The store in {self.path.name!r}")
         with _refusing(self.path), target.open("xb") as file, self.archive.open(STORE) as member:
@@ -161,7 +168,7 @@ class Packed:
 
 
 class _Bounded(io.BufferedReader):
-    """A file that can only be read in small blocks, because zipfile would read a directory of any size into
+    """A file that can only be read in small blocks. Otherwise zipfile would read a directory of any size into
     memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -188,10 +195,10 @@ def opened(path: Path) -> Iterator[Packed]:
 
 
 def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
-    """Return the store's name and schema version. Raises _Unfit, and StoreError if a newer version wrote
-    the file."""
+    """Return the store's name and schema version. Raises _Unfit, or StoreError if a newer version wrote the
+    file."""
     if sorted(archive.namelist()) != [MANIFEST, STORE]:
-        raise _Unfit(f"It does not hold just {MANIFEST} and {STORE}.")
+        raise _Unfit(f"It must hold {MANIFEST} and {STORE}, and nothing else.")
     if {entry.compress_type for entry in archive.infolist()} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         raise _Unfit("Its compression is not supported.")
     try:
@@ -209,7 +216,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
                 )
         return str(about["store"]["name"]), about["schema"]
     except (LookupError, TypeError, RecursionError, json.JSONDecodeError) as error:
-        raise _Unfit("Its manifest lacks what an import needs.") from error
+        raise _Unfit("Its manifest is incomplete.") from error
 
 
 @contextmanager
@@ -226,7 +233,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
-    """Whether an SQLite error is due to the disk or the rights, not to the file's content."""
+    """Whether the disk or the access rights caused an SQLite error, and not the file's content."""
     return getattr(error, "sqlite_errorname", "").startswith(_DISK)
 
 
@@ -234,25 +241,31 @@ def _refused(path: Path, why: str) -> StoreError:
     """Return the error for a portable file that cannot be imported; ``why`` is a sentence."""
     return StoreError(
         f"{path.name!r} cannot be imported. {why[:200]}",
-        "Nothing was imported. Export the store again, or take another copy of the file.",
+        "Nothing was imported. Export the store again, or use another copy of the file.",
     )
 
 
 def export_store(
     store: Store, target: Path, *, force: bool = False, report: TransferReport | None = None
 ) -> Exported:
-    """Write ``store`` as it is now to the file ``target``, or into the folder ``target`` under the store's
-    name.
+    """Write ``store`` as it is now to a portable file.
 
-    An error leaves no file; an existing one is replaced only with ``force``. ``report`` may raise to stop.
-    Raises InvalidInput for an unusable target, StoreError when the store cannot be read or the file cannot
-    be written.
+    Args:
+        store: The store to export. It may be in use.
+        target: The file to write, or a folder for a file with the store's name.
+        force: Whether to replace an existing file.
+        report: Called with the progress; may raise to stop.
+
+    Raises:
+        InvalidInput: The target cannot be used.
+        StoreError: The store cannot be read, or the file cannot be written. No file is left.
+
     """
     target = target / f"{store.name}{SUFFIX}" if _is_folder(target) else target
     if target.suffix != SUFFIX:
         raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {store.name + SUFFIX!r}.")
     if not _is_folder(target.parent):
-        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
+        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Create it, or choose another.")
     _refuse_existing(target, force=force)
     report = report or (lambda _: None)
     with _explained(store, target), staging_folder(store.path.parent) as room:
@@ -280,7 +293,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _vacuum(store: Path, copy: Path, report: TransferReport) -> None:
-    """Write a consistent, compact copy of a store without deleted text. Searches and runs can go on
+    """Write a consistent, compact copy of a store without deleted text. Searches and runs can continue
     meanwhile."""
     with closing(connect(store, "ro")) as db:
         pages, unused, page_size = (
@@ -295,7 +308,7 @@ def _vacuum(store: Path, copy: Path, report: TransferReport) -> None:
 
 
 def _forget_runs(store: Store) -> None:
-    """Remove the requests of a store, and the history of its runs."""
+    """Remove the requests and the history of runs from a store."""
     with store.note() as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM requests")
@@ -303,7 +316,8 @@ def _forget_runs(store: Store) -> None:
 
 
 def _one_file(path: Path) -> None:
-    """Move the write-ahead log of a closed store into its file. Unlike closing, this raises errors."""
+    """Move the write-ahead log of a closed store into the store's file. Unlike closing, this raises
+    errors."""
     with closing(connect(path, "rw")) as db:
         db.execute("PRAGMA journal_mode = DELETE")
 
@@ -328,11 +342,20 @@ def import_store(
     report: TransferReport | None = None,
     make_room: Callable[[], None] = lambda: None,
 ) -> tuple[str, ...]:
-    """Make the store file ``path`` from a portable file; returns notices for its owner, in sentences.
+    """Create the store file ``path`` from a portable file. The store gets a new id. Returns notices for its
+    owner, in sentences.
 
-    An error leaves no file. The store gets a new id. ``report`` may raise to stop; ``make_room`` is called
-    when all is ready. Raises InvalidInput when ``path`` exists, StoreError when the file is not a sound
-    store that this program can read, or cannot be written.
+    Args:
+        packed: The open portable file.
+        path: The store file to create.
+        report: Called with the progress; may raise to stop.
+        make_room: Called when the new store is complete, before it is put in place.
+
+    Raises:
+        InvalidInput: The store file exists already.
+        StoreError: The file holds no sound store that this program can read, or the store cannot be written.
+            No store file is left.
+
     """
     report = report or (lambda _: None)
     with new_store_file(
@@ -348,8 +371,8 @@ def import_store(
 
 
 def _inspect(unpacked: Path, version: int) -> None:
-    """Raise _Unfit unless the file is an undamaged store with exactly the schema ``version``."""
-    # immutable: nobody else has it, and a log that its header asks for must not be made
+    """Raise _Unfit unless the file is an undamaged store whose schema is exactly that of ``version``."""
+    # immutable: no other process has the file open, and SQLite must not create a log for it
     with closing(sqlite3.connect(f"file:{quote(str(unpacked))}?immutable=1", uri=True)) as db:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
@@ -358,13 +381,13 @@ def _inspect(unpacked: Path, version: int) -> None:
         if values[:2] != [migrations.APPLICATION_ID, "UTF-8"]:
             raise _Unfit("It does not hold a Commonplace store.")
         if values[2] != version:
-            raise _Unfit("Its store has another schema than its manifest says.")
+            raise _Unfit("Its store and its manifest have different schema versions.")
         for difference in migrations.differences(db, version):
             raise _Unfit(f"Its schema is not that of a store ({difference.kind} {difference.name[:60]!r}).")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise _Unfit("Its store is damaged.")
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        for table in there.intersection(_SMALL):  # what is not text raises an error; `check` reads the others
+        for table in there.intersection(_SMALL):  # malformed text raises; `check` reads the others
             for _ in db.execute(f"SELECT * FROM {table}"):
                 pass
 
@@ -386,15 +409,15 @@ def _adopt(unpacked: Path, report: TransferReport) -> tuple[str, ...]:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'id'", (str(uuid.uuid4()),))
                 db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (new_generation(),))
                 return (*notices, *_settle_folders(db))
-    except StoreError as error:  # a fault of the unpacked store is the file's: there is no store to repair
+    except StoreError as error:  # the portable file is at fault: there is no store to repair
         if _is_of_the_disk(error.__cause__):
             raise
         raise _Unfit(error.message) from error
 
 
 def _require_usable(store: Store) -> tuple[str, ...]:
-    """Raise _Unfit if this program cannot use the store. Returns a notice if its embedder must be set up
-    here."""
+    """Raise _Unfit if this program cannot use the store. Returns a notice if the store's embedder must be set
+    up here."""
     try:
         known = known_facts(store.embedder)
     except InvalidInput as error:
@@ -412,8 +435,8 @@ def _require_usable(store: Store) -> tuple[str, ...]:
 
 
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
-    """Pause the folders that are not on this computer or would index too much of it. Yields one notice for
-    each kind of folder."""
+    """Pause the folders that are missing on this computer or that are too large to index unasked. Yields one
+    notice for each kind of folder."""
     by_kind: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
     for source in [known for known in all_sources(db) if not known.removed]:
         root, kind = Path(source.root), "missing"

@@ -1,4 +1,4 @@
-"""Background work yields to searches, because Python computes in one thread at a time."""
+"""Lets background work wait for searches, because Python computes in one thread at a time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 LONGEST_WAIT_S = 0.1
-"""How long one step of background work waits at most: it goes on, however many search."""
+"""Maximum seconds that one step of background work waits for searches."""
 
 _USUAL_TURN_S = sys.getswitchinterval()
-_TURN_S = 0.0005  # of a thread while there is a search, which gives its own turn away with each row it reads
+_TURN_S = 0.0005  # seconds of one thread's turn during a search; a search loses its turn at every row
 
 RECENT_S = 2.0
-"""How long after a search the next one is expected."""
+"""Seconds after a search during which another search is expected."""
 
 _Item = TypeVar("_Item")
 
@@ -51,12 +51,13 @@ class SearchPriority:
                     sys.setswitchinterval(_USUAL_TURN_S)
 
     def yield_to_searches(self) -> None:
-        """Wait until no search is under way, at most `LONGEST_WAIT_S`. Call it before each step of
+        """Wait until no search is under way, but at most `LONGEST_WAIT_S`. Call this before each step of
         background work."""
         self._quiet.wait(LONGEST_WAIT_S)
 
     def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """Yield ``items`` in order, in lists: one by one while people search, else all the rest at once."""
+        """Yield ``items`` in order, in lists. While people search, each list has one item; otherwise one list
+        has all the remaining items."""
         done = 0
         while done < len(items):
             self.yield_to_searches()
@@ -67,7 +68,7 @@ class SearchPriority:
 
 
 def low_priority(nice: int = 10) -> None:
-    """Lower the priority of this thread and of processes that it starts, if the system supports it
-    (Linux)."""
+    """Lower the priority of this thread and of the processes that it starts. Does nothing on systems other
+    than Linux."""
     if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
         os.setpriority(os.PRIO_PROCESS, 0, nice)

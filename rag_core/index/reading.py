@@ -1,7 +1,7 @@
-"""The half of a run that reads files: each becomes a document whose words are found at once.
+"""The first half of a run: it reads each file into a document, whose words can be found at once.
 
-What is cheap comes before what is dear: the names of all files, then text, then documents that a worker
-process reads, then pictures. The text in pictures is not read here, but in a queue of its own (`pictures`).
+Cheap work comes first: the names of all files, then text, then documents that a worker process reads, then
+pictures. The text in pictures is read by a queue of its own, in `pictures`.
 """
 
 from __future__ import annotations
@@ -61,35 +61,35 @@ _UNSURE = (
 _PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries again."
 _ROWS_A_WRITE = 500
 _MOST_AHEAD_BYTES = 16_000_000
-_LEAST_S = 2.0  # of reading, before the files of a plan give way to another request
-_LOOK_S = 0.25  # between two looks whether a worker has read a file
-_STEP_OF_SIZE = 16  # bits: files below 64 kB are of one size
+_LEAST_S = 2.0  # minimum seconds of reading before another request may interrupt a plan
+_LOOK_S = 0.25  # seconds between two checks whether a worker has read a file
+_STEP_OF_SIZE = 16  # bits: all files below 64 kB count as equal in size
 
 Extraction = tuple[str, Extracted | RagError]
-"""The hash of a file, and its document or why it cannot be read."""
+"""The hash of a file, then its document or the error that reading it raised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of a run, and its reader of pictures."""
 
-    batch_size: int = BATCH  #: Texts embedded at once.
-    max_file_bytes: int = MAX_FILE_BYTES  #: Bytes of the largest file that is read.
-    extractor_timeout_s: float = TIME_LIMIT_S  #: Seconds for one file, and for each picture in it.
-    ocr: str = "auto"  #: The setting `ocr`, for what is read on this machine.
-    pictures: Path | None = None  #: The folder that keeps the texts of pictures.
+    batch_size: int = BATCH  #: Number of texts embedded at once.
+    max_file_bytes: int = MAX_FILE_BYTES  #: Size of the largest file that is read, in bytes.
+    extractor_timeout_s: float = TIME_LIMIT_S  #: Maximum seconds for one file, and for each picture in it.
+    ocr: str = "auto"  #: The setting `ocr`, for pictures that are read on this machine.
+    pictures: Path | None = None  #: The folder where the texts of pictures are cached.
     remote_ocr: RemoteReader | None = None  #: The model on a server that reads pictures.
-    #: Folders and the codec of their files that would be guessed.
+    #: Folders, each with the codec for text whose encoding would otherwise be guessed.
     encodings: tuple[tuple[Path, str], ...] = ()
     from_cloud: bool = False  #: Whether files that are only in a cloud are downloaded.
 
     @property
     def reads_pictures(self) -> bool:
-        """Whether text in pictures is read, here or by a server."""
+        """Whether the text in pictures is read, on this machine or by a server."""
         return self.remote_ocr is not None or ocr.find_engine(self.ocr) is not None
 
     def encoding_of(self, root: Path, file: write.FileRecord) -> str:
-        """The codec that is expected of a file: that of the nearest folder which has one; '' if none has."""
+        """Return the codec set for the nearest folder above a file, or '' if none is set."""
         of_folders = dict(self.encodings)
         folders = (root / os.fsdecode(file.stat.path)).parents if of_folders else ()
         return next((of_folders[folder] for folder in folders if folder in of_folders), "")
@@ -98,12 +98,13 @@ class Limits:
 _NO_PART = "", ExtractError("This part of the file is gone.", "Index again.")
 
 USUAL = Limits()
-"""The limits of a run for which no others are given."""
+"""The default limits of a run."""
 
 
 @dataclass
 class Reading:
-    """Reads files into a store, under its lock. ``look`` is called between files and may raise to stop."""
+    """Reads files into a store, under the store's lock. ``look`` is called between files and may raise to
+    stop the run."""
 
     store: Store
     limits: Limits
@@ -116,22 +117,22 @@ class Reading:
     embeds_meanwhile: bool
     """Whether texts are embedded while the run waits for a worker."""
     comes_first: Callable[[], bool] = lambda: False
-    """Whether something else is requested that the files of a plan give way to."""
+    """Returns whether another request must interrupt the files of a plan."""
     gave_way: bool = False
-    """Whether the last plan was left unfinished for that."""
+    """Whether the last plan was interrupted by another request."""
     pictures: dict[int, EmbeddedPictures] = field(default_factory=dict)
-    """Source id → the pictures that its notes may embed."""
+    """Source id → the pictures that the source's notes may embed."""
     known_parts: KnownParts = field(default_factory=KnownParts)
-    """Finds parts of files that are read again for their pictures."""
+    """Finds parts of files that are read again because of their pictures."""
     blocks: ReferencedBlocks = field(init=False)
-    """Shows what notes refer to in other notes."""
+    """Adds the texts of blocks in other notes that a note refers to."""
 
     def __post_init__(self) -> None:
         self.blocks = ReferencedBlocks(self.store)
 
     def apply(self, plan: Plan) -> bool:
-        """Carry out the plan, with one transaction for each document. Returns whether every file was still
-        there."""
+        """Carry out the plan, with one transaction for each document. Returns whether every file still
+        existed."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self.log.say(warning)
         steps = (
@@ -146,7 +147,7 @@ class Reading:
         for move in plan.moved:
             self._move(move)
         for known in plan.deleted:
-            if known.extractor == NAMED:  # it was gone before it was read
+            if known.extractor == NAMED:  # the file was gone before it was read
                 with self.store.write() as db:
                     write.remove_document(db, known.id)
                 continue
@@ -177,16 +178,15 @@ class Reading:
 
     @contextmanager
     def _recorded(self, result: FileResult) -> Iterator[Connection]:
-        """A write transaction that ends by adding ``result`` to the job. Then the result is counted as a
-        step."""
+        """Context manager: a write transaction that ends by adding ``result`` to the job. Afterwards the
+        result is counted as a step."""
         with self.store.write() as db:
             yield db
             jobs.add_result(db, self.log.job.id, result)
         self.log.count(result)
 
     def _read_all(self, plan: Plan) -> bool:
-        """Read the files of a plan, those that take least time first. Returns whether every file was still
-        there."""
+        """Read the files of a plan, the fastest first. Returns whether every file still existed."""
         self._put_names(plan.to_read.get("added", ()))
         outcome_of = {file: outcome for outcome, files in plan.to_read.items() for file in files}
         root = Path(plan.source.root)
@@ -206,7 +206,7 @@ class Reading:
         return all_there
 
     def _put_names(self, files: Sequence[write.FileRecord]) -> None:
-        """Store new files by name, so that they can be found before they are read."""
+        """Store the names of new files, so that the files can be found before they are read."""
         for start in range(0, len(files), _ROWS_A_WRITE):
             self.look()
             with self.store.write() as db:
@@ -214,8 +214,8 @@ class Reading:
                     write.put_name(db, file)
 
     def _embed_one(self) -> bool:
-        """Embed one text on one core while other processes read files. Returns False if there is none, or
-        if a server embeds, as its answer may take longer than reading a file."""
+        """Embed one text on one core while other processes read files. Returns False if no text is queued.
+        Also returns False if a server embeds, because its answer may take longer than reading a file."""
         embedder = self.embedding.embedder
         if not self.embeds_meanwhile or embedder is None or embedder.server:
             return False
@@ -223,8 +223,8 @@ class Reading:
         return self.embedding.embed_some(1)
 
     def extracted(self, root: Path, file: write.FileRecord, most_pictures: int = 0) -> Extraction:
-        """Read the document in a file; text is recognized in at most ``most_pictures`` new pictures. Safe
-        in any thread."""
+        """Read the document in a file. At most ``most_pictures`` new pictures in it are read. Safe in any
+        thread."""
         self.embedding.tools.priority.yield_to_searches()
         if file.part:
             return self._named_part(root, file, most_pictures)
@@ -235,8 +235,8 @@ class Reading:
     def _document(
         self, file: write.FileRecord, data: bytes, path: PurePosixPath, codec: str, most_pictures: int = 0
     ) -> Extracted | RagError:
-        """Read ``data``, the bytes of a file or of a part of it, under the name ``path``; text that would be
-        guessed in ``codec``."""
+        """Read ``data``, the bytes of a file or of a part of it, under the name ``path``. ``codec`` is used
+        for text whose encoding would otherwise be guessed."""
         named = named_by_content(data, path)
         try:
             with under_its_name(path, named, data), encoding.expecting(codec):
@@ -297,12 +297,12 @@ class Reading:
                 return False
         except FileGone:
             return False
-        except StoreError:  # a full disk is no fault of this file
+        except StoreError:  # the disk may be full: this file is not at fault
             raise
         except Cancelled:
             raise
-        except Exception as error:  # whatever is wrong with one file fails that file only
-            self.look()  # its process may have been killed to end the run
+        except Exception as error:  # an error in one file must fail only that file
+            self.look()  # the worker may have been killed to end the run
             result = self._put_failure(file, error, started)
         self.log.count(result)
         self.furniture.count_file()
@@ -311,7 +311,7 @@ class Reading:
     def _put_parts(
         self, root: Path, file: write.FileRecord, container: Container, outcome: Outcome, started: float
     ) -> FileResult | None:
-        """Store each new or changed part of a file, and then the file. Raises RagError if it cannot be
+        """Store each new or changed part of a file, then the file. Raises RagError if the file cannot be
         read."""
         contained = parts_of(container.data, container.path)
         whole = None
@@ -322,7 +322,7 @@ class Reading:
             raise whole
         with self.store.read() as db:
             row = parts.file_row(db, file.source_id, file.stat.path)
-        if row is None:  # its folder was removed, or it was excluded
+        if row is None:  # the file was excluded, or its folder was removed
             return None
         reading = PartsReading(
             self.store,
@@ -354,11 +354,12 @@ class Reading:
         started: float,
         of_parts: tuple[int, int] = (0, 0),
     ) -> FileResult | None:
-        """Store a document that was read, with the pictures that it embeds; record its ``outcome`` if
-        given. ``of_parts`` are the passages of its parts: those that are new, and those that were left out.
+        """Store a document that was read, with the pictures that it embeds. Returns None and stores nothing
+        if the owner has excluded the file meanwhile: reading may take long, so the rules are checked again
+        here.
 
-        Returns None and stores nothing if the owner has excluded the file meanwhile: reading may take long,
-        so the rules are checked again here.
+        ``outcome`` is recorded if given. ``of_parts`` counts the passages of the document's parts: the new
+        ones, then those left out.
         """
         whole = with_pictures(doc, pictures)
         rows = self._rows(whole, file)
@@ -389,7 +390,7 @@ class Reading:
         return result
 
     def _put_failure(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:
-        """Store the reason why a file could not be read; returns its result."""
+        """Store the reason why a file could not be read. Returns the result of the file."""
         reason = f"Reading it failed ({type(error).__name__}); the rest of the run is not affected."
         if isinstance(error, RagError):
             reason = error.message
@@ -405,7 +406,7 @@ class Reading:
         return result
 
     def _rows(self, doc: Extracted, file: write.FileRecord) -> chunks.Rows:
-        """Cut a document into passages; returns their rows."""
+        """Split a document into passages. Returns their rows."""
         embedder = self.embedding.embedder
         passages = cut(doc, self.spec, embedder.count_tokens if embedder else None)
         return chunks.chunk_rows(file.display, doc, passages, self.furniture.repeated)
@@ -413,8 +414,8 @@ class Reading:
     def embedded_pictures(
         self, doc: Extracted, root: Path, file: write.FileRecord, most: int
     ) -> list[ReadPicture]:
-        """The pictures that a note embeds and may show. Text is recognized in at most ``most`` of them; of
-        the others it is known already, or None."""
+        """Return the pictures that a note embeds and may show. At most ``most`` of them are read now. The
+        others have a text that was read before, or None."""
         links = embeds(doc) if doc.links else []
         known = self.pictures.get(file.source_id)
         if not links or known is None:
@@ -435,7 +436,7 @@ class Reading:
                 if kept := self._kept_text(file, path):
                     pictures.append(ReadPicture(link, path, kept))
                 continue
-            except ExtractError:  # it is damaged
+            except ExtractError:  # the picture is damaged
                 self.look()
                 continue
             most -= seen is not None and not seen.pictures_left
@@ -446,7 +447,7 @@ class Reading:
         return pictures
 
     def _kept_text(self, note: write.FileRecord, picture: bytes) -> Extracted | None:
-        """Return the text that the store has of a picture in a note; None if it has none."""
+        """Return the stored text of a picture in a note, or None if the store has none."""
         with self.store.read() as db:
             text = picture_rows.text_in_note(db, note.source_id, note.stat.path, display(picture))
         segments = (Segment(0, len(text)),)
@@ -455,8 +456,8 @@ class Reading:
     def _seen(
         self, data: bytes, path: PurePosixPath, remote: RemoteReader | None, most: int
     ) -> Extracted | None:
-        """Return the text in a picture that a note embeds, None if it was not read yet. Only if ``most`` is
-        above 0 is a new picture read. Raises ExtractError."""
+        """Return the text in a picture that a note embeds, or None if the picture was not read yet. A new
+        picture is read only if ``most`` is above 0. Raises ExtractError."""
         folder = self.limits.pictures
         if most <= 0 and not (folder and ocr.was_read(folder, data)):
             return None
@@ -467,8 +468,8 @@ class Reading:
             return worker.read(reader, data, path, remote, max(most, 0))
 
     def remote_ocr(self, file: write.FileRecord) -> RemoteReader | None:
-        """Return the server that may read the pictures in a file, None if there is none. A server on
-        another machine gets none from private documents."""
+        """Return the server that may read the pictures in a file, or None if there is none. A server on
+        another machine gets no pictures from private documents."""
         remote = self.limits.remote_ocr
         if remote is None or not remote.leaves:
             return remote
@@ -482,7 +483,7 @@ class Reading:
 
 def _cost(file: write.FileRecord) -> tuple[int, int, int]:
     """Return the sort key for the order of reading: text, then documents, then pictures. In each group
-    smaller files come first, and of similar size newer ones."""
+    smaller files come first. Among files of similar size, newer ones come first."""
     path, size = PurePosixPath(file.display), file.stat.size
     dear = bool(reader_in_worker(path)) + (file_type(path) == "picture")
     return dear, max(size.bit_length() - _STEP_OF_SIZE, 0), -file.stat.mtime_ns

@@ -1,8 +1,13 @@
-"""Repair of a damaged store: a new file from its folders takes the place of the old one.
+"""Repairs a damaged store: a new file, built from the store's folders, replaces the old file.
 
-An ordinary run reads the folders into a new file. The old file gives the vectors whose checksum fits, the
-file next to it the owner's decisions. At the end the new file takes the name of the old one, which is kept.
-Killed at any moment, the store is the old one or the new one."""
+An ordinary run reads the folders into the new file. Vectors with a correct checksum are copied from the old
+file.
+
+The owner's decisions are copied from the file next to it. At the end the new file takes the name of the old
+one, which is kept under another name.
+
+If the process is killed, the store is either the old file or the complete new one.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ from rag_core.store.staging import require_space, staging_folder
 from rag_core.types import Job
 from rag_core.wording import plural
 
-_LAST_ID = 2**48  # no store gets there, but a damaged page may say so
+_LAST_ID = 2**48  # larger than in any store; only a damaged page holds more
 _FOLDER = "Nothing was changed. Make the folder available, or remove it from the store; then repair again."
 _IS_REQUEST = "kind = 'index' AND CASE WHEN json_valid(payload) THEN json_type(payload) = 'object' END"
 
@@ -42,7 +47,7 @@ _IS_REQUEST = "kind = 'index' AND CASE WHEN json_valid(payload) THEN json_type(p
 @dataclass(frozen=True, slots=True)
 class _Old:
     """What could be read from a damaged store: the paths of the documents in each folder (None if
-    unreadable), its requests, and remote indexes that are to be deleted."""
+    unreadable), the requests, and the remote indexes that are still to be deleted."""
 
     paths: dict[int, list[bytes]] | None
     requests: list[tuple[Any, ...]]
@@ -56,15 +61,20 @@ def repair(
     priority: SearchPriority,
     close: Callable[[], None] = lambda: None,
 ) -> Repair:
-    """Rebuild the store ``path`` if it is damaged. The result lists what was done, nothing if the store is
-    sound. ``close`` closes the store in this process, where a file that is open cannot be replaced.
+    """Rebuild the store ``path`` if it is damaged. Returns a list of what was done, which is empty if the
+    store is sound. An error leaves the store as it was.
 
-    An error leaves the store as it was.
+    Args:
+        path: The store file.
+        open_embedder: Opens an embedder by its name.
+        limits: The limits of the run that reads the folders.
+        priority: The searches that the run yields to.
+        close: Closes the store in this process; some systems cannot replace an open file.
 
     Raises:
-        StoreBusy: it is indexed or changed.
-        InUpkeep: another process repairs or moves it.
-        StoreError: its folders are not there, or the disk is full.
+        StoreBusy: Another process indexes or changes the store.
+        InUpkeep: Another process repairs or moves the store.
+        StoreError: The store's folders are missing, or the disk is full.
 
     """
     started = time.perf_counter()
@@ -94,8 +104,8 @@ def _renew(
     priority: SearchPriority,
     close: Callable[[], None],
 ) -> tuple[tuple[str, ...], int]:
-    """Replace a damaged store by a new file. Returns sentences about what was done, then the number of
-    texts to embed."""
+    """Replace a damaged store by a new file. Returns sentences about what was done, then the number of texts
+    to embed."""
     if (decided := decisions.stored(path)) is None:
         raise StoreError(
             f"Store {path.stem!r} is damaged beyond repair: neither it nor the file of your decisions"
@@ -124,16 +134,16 @@ def _renew(
 
 
 class _Filled(NamedTuple):
-    """What a new file holds once its folders are read."""
+    """The content of a new file after its folders were read."""
 
-    documents: int  #: Documents that were read.
-    to_embed: int  #: Texts without a vector.
+    documents: int  #: Number of documents read.
+    to_embed: int  #: Number of texts without a vector.
     unread: list[str]  #: Paused folders whose files are not known.
-    decided: Decisions  #: The owner's decisions as the run left them: it sets the embedder.
+    decided: Decisions  #: The owner's decisions after the run, which may have set the embedder.
 
 
 def _fill(new: Path, name: str, old: _Old, tools: Tools, limits: Limits) -> _Filled:
-    """Read the folders of the store ``name`` into the file ``new``, and give it the old requests."""
+    """Read the folders of the store ``name`` into the file ``new``, and copy the old requests into it."""
     with closing(Store(new)) as store:
         unread = _request_all(store, old)
         _require_read(store, name, old, Runner(store, tools, limits, words_only=True).run())
@@ -144,7 +154,7 @@ def _fill(new: Path, name: str, old: _Old, tools: Tools, limits: Limits) -> _Fil
                 jobs.add_request(db, "index", [])
             documents = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
             filled = _Filled(documents, to_embed, unread, decisions.read(db))
-    with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
+    with closing(connect(new, "rw")) as db:  # moves the log into the file on the disk
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     remove_log(new)
     system.sync(new)
@@ -154,15 +164,15 @@ def _fill(new: Path, name: str, old: _Old, tools: Tools, limits: Limits) -> _Fil
 def _put_in_place(
     new: Path, path: Path, decided: Decisions, now_decided: Decisions, close: Callable[[], None]
 ) -> Path:
-    """Put the file ``new`` in the place of the store ``path``, unless its owner decided something since
-    ``decided``. Returns the path of the damaged file."""
+    """Replace the store ``path`` by the file ``new``. Returns the path of the damaged file. Raises StoreError
+    if the owner decided something since ``decided``."""
     with _unwritten(path) as let_go:
         if decisions.stored(path) != decided:
             raise StoreBusy(
                 f"Something was decided about store {path.stem!r} while it was repaired.",
                 "Nothing was changed; repair it again.",
             )
-        decisions.save(path, now_decided, decided)  # a run sets the embedder, and forgets removed folders
+        decisions.save(path, now_decided, decided)  # the run set the embedder and forgot removed folders
         if not system.rules.moves_open_files:
             let_go()
             close()
@@ -191,7 +201,7 @@ def _old(path: Path) -> _Old:
 
 
 def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
-    """Return all rows of a statement, None if they cannot be read."""
+    """Return all rows of a statement, or None if they cannot be read."""
     with _damage_ignored():
         return [tuple(row) for row in db.execute(sql)]
     return None
@@ -211,7 +221,7 @@ def _damage_ignored() -> Iterator[None]:
 
 def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int, bytes, bytes, int]]:
     """Yield (identity id, text hash, vector, checksum) for each vector with the right checksum. After
-    unreadable rows it skips ahead in growing steps, so it loses at most as many vectors as are damaged."""
+    unreadable rows it skips ahead in growing steps, and so loses at most as many vectors as are damaged."""
     try:
         db = connect(path, "ro")
     except StoreDamaged:
@@ -233,7 +243,7 @@ def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int
 
 
 def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
-    """Raise StoreError unless every folder of the store that has documents is there to be read again."""
+    """Raise StoreError unless every folder of the store that has documents can be read again."""
     if "attached" in decided["meta"]:
         raise StoreError(
             f"Store {name!r} is damaged. It cannot be repaired here: its files are on the computer whose"
@@ -253,12 +263,12 @@ def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
 
 
 def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
-    """Make the file ``new`` with the decisions and the undamaged vectors of a store; returns the number of
+    """Create the file ``new`` with the decisions and the undamaged vectors of a store. Returns the number of
     vectors."""
     new.touch(mode=0o600)
     dimensions = {row["id"]: row["dimension"] for row in decided["identities"]}
     with closing(new_file(new)) as db:
-        db.execute("PRAGMA journal_mode = OFF")  # nobody needs a part of it
+        db.execute("PRAGMA journal_mode = OFF")  # a partly written file is of no use
         db.execute("PRAGMA synchronous = OFF")
         db.execute("BEGIN")
         db.execute("DELETE FROM meta")
@@ -293,10 +303,10 @@ def _request_all(store: Store, old: _Old) -> list[str]:
 
 
 def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
-    """Raise StoreError if the run ``job`` could not read a folder, or found a folder empty that had
-    documents."""
+    """Raise StoreError if the run ``job`` could not read a folder, or if a folder that had documents is empty
+    now."""
     message = job.message if job else ""
-    if job and job.state != "done":  # such as a full disk
+    if job and job.state != "done":  # the disk may be full
         raise StoreError(f"Store {name!r} cannot be repaired now. {message}", "Nothing was changed.")
     with store.read() as db:
         counts, failed = sources.counts(db), _failed_files(db, job)
@@ -309,15 +319,15 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
 
 
 def _failed_files(db: sqlite3.Connection, job: Job | None) -> set[str]:
-    """The files that a run could not read."""
+    """Return the files that a run could not read."""
     problems = problems_of_job(db, job.id) if job else []
     return {path for problem in problems for path in problem.files}
 
 
 @contextmanager
 def _unwritten(path: Path) -> Iterator[Callable[[], None]]:
-    """Context manager: let no other process write to a store, if the store can be locked at all. Gives a
-    function that ends this early."""
+    """Context manager: keep other processes from writing to a store, if the store can be locked at all.
+    Yields a function that ends this early."""
     try:
         db = connect(path, "rw")
     except StoreDamaged:

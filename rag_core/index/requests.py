@@ -1,4 +1,5 @@
-"""Asking for a run of a store, and taking it back. The process that holds the store's lock does it."""
+"""Requests a run of a store, and cancels it. The process that holds the store's lock carries out the
+request."""
 
 from __future__ import annotations
 
@@ -14,20 +15,21 @@ def request(
     force: bool = False,
     paths: Sequence[bytes] | None = None,
 ) -> None:
-    """Request a run over some sources (None: all that are not paused), or over the files ``paths`` of them.
-    With ``force``, unchanged files are read again, too."""
+    """Request a run over some sources, or over the files ``paths`` of them. None means all sources that are
+    not paused. With ``force``, unchanged files are read again, too."""
     with store.note() as db:
         jobs.add_request(db, "index", source_ids, force=force, paths=paths)
 
 
 def requested(store: Store) -> bool:
-    """Whether a request is still to be done."""
+    """Whether a request is waiting to be carried out."""
     with store.read() as db:
         return bool(jobs.requests_after(db, 0))
 
 
 def cancel(store: Store) -> None:
-    """Ask the runner to stop after the current file or batch, or withdraw the requests if none runs."""
+    """Ask the runner to stop after the current file or batch. If no process runs, the requests are
+    withdrawn."""
     if requested(store) or store.running():
         with store.note() as db:
             jobs.add_request(db, "cancel")

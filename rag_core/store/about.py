@@ -14,8 +14,7 @@ from rag_core.types import NAME, StoreInfo, Viewer
 
 
 def info(store: Store, viewer: Viewer) -> StoreInfo:
-    """Return the facts that a store's file holds about it, with counts of the documents that ``viewer`` may
-    see."""
+    """Return facts about a store, with counts of the documents that ``viewer`` may see."""
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)
@@ -60,7 +59,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
 
 
 def _size(db: sqlite3.Connection) -> int:
-    """The committed size of the store's file, in bytes."""
+    """Return the committed size of the store's file in bytes."""
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     (page_size,) = db.execute("PRAGMA page_size").fetchone()
     return int(pages * page_size)

@@ -1,6 +1,10 @@
-"""What an embedder's similarities mean in a store. Each model has a scale of its own: for one, unrelated
-texts have a cosine of 0.1, for another 0.75. Two levels are measured on the store's own vectors, and
-similarities are read on the scale of the built-in model, for which ranking and scores were fitted."""
+"""Measures the typical similarities of an embedder in a store, and converts them to one common scale.
+
+Each model has its own scale: unrelated texts have a cosine of 0.1 with one model and of 0.75 with another.
+Two levels are measured on the store's own vectors.
+
+Similarities are then converted to the scale of the built-in model, for which ranking and scores were tuned.
+"""
 
 from __future__ import annotations
 
@@ -20,43 +24,43 @@ from rag_core.store.questions import HIGHEST, Level, QuestionScale, measure_leve
 from rag_core.types import OWNER, Vectors, Viewer
 
 SAMPLE = 400
-"""The most passages that are measured, two of each document."""
+"""Maximum number of passages in the measured sample, two of each document."""
 
 GROWTH = 4
-"""An embedder is measured again when a store has grown by this factor."""
+"""An embedder is measured again when its store has this many times as many vectors."""
 
 GROWTH_OF_FEW = 2
-"""The factor while the store has too few documents to measure passages."""
+"""The factor that replaces GROWTH while the store has too few documents to measure passages."""
 
 # The built-in model's levels: medians over seven stores of notes, documentation, manual pages and code, where
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.
 UNRELATED, NEIGHBOURS = 0.17, 0.75
 
-_SCALE = "minilm"  # the provider on whose scale the others are read
-_AS_THEY_ARE = {"hashing"}  # what only compares spellings
-_LEAST = 20  # documents, and pairs of neighbours: fewer say little
-_LEAST_GAP = 0.02  # between the levels
-_GUEST = Viewer("")  # sees what every viewer may see
+_SCALE = "minilm"  # the provider to whose scale all others are converted
+_AS_THEY_ARE = {"hashing"}  # providers that only compare spellings and are not converted
+_LEAST = 20  # minimum number of documents, and of pairs of neighbours, for a reliable level
+_LEAST_GAP = 0.02  # minimum distance between the levels
+_GUEST = Viewer("")  # sees only public documents
 _SHOWN = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
                     WHERE c.embed_hash = e.hash AND NOT d.private)"""
 
 EmbedProbes = Callable[[Collection[str]], Mapping[str, Vectors]]
-"""Embeds the questions of `probes.PROBES` in some languages that the embedder can read: language → a row for
-each."""
+"""Embeds the questions in `probes.PROBES` of the languages that the embedder can read. Returns the vectors by
+language, with one row for each question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The typical similarities of an embedder in a store, measured to compare them with those of other
-    embedders."""
+    """The typical similarities of an embedder in a store. They serve to compare its similarities with those
+    of other embedders."""
 
     unrelated: float  #: Median cosine of passages of different documents.
     neighbours: float  #: Median cosine of passages that follow each other in a document.
     passages: int  #: Number of passages measured.
-    vectors: int  #: Number of vectors that the store had then.
-    #: How near passages are to questions, by language; None if that was not measured yet.
+    vectors: int  #: Number of vectors in the store when it was measured.
+    #: Similarity levels of questions, by language; None if they were not measured yet.
     levels: tuple[Level, ...] | None = None
-    is_scale: bool = False  #: Whether it is the built-in model: only `highest` was measured.
+    is_scale: bool = False  #: Whether this is the built-in model, for which only `highest` is measured.
 
     @classmethod
     def load(cls, text: str) -> Calibration:
@@ -68,27 +72,29 @@ class Calibration:
 
     @property
     def growth(self) -> int:
-        """By which factor a store grows until the embedder is measured again; 0: at once."""
+        """The factor by which the store must grow before the embedder is measured again; 0 to measure it at
+        once."""
         if self.levels is None or not all(level.by_language for level in self.levels):
             return 0
         return GROWTH if self.unrelated != UNRELATED else GROWTH_OF_FEW
 
     @property
     def highest(self) -> float:
-        """On the built-in model's scale, the similarity that the nearest passage to a question which the
-        store does not answer mostly stays below. It is higher where there are many short passages."""
+        """The similarity that passages rarely exceed for a question that the store does not answer, on the
+        built-in model's scale. It is higher in stores with many short passages."""
         return max([HIGHEST, *[level.highest for level in self.levels or ()]]) if self.is_scale else HIGHEST
 
     def for_question(self, question: Vectors) -> Calibration | QuestionScale | None:
-        """Return what converts similarities to a question; where questions were not measured, they are
-        taken as those between passages. None for the built-in model, which is the scale."""
+        """Return the converter for similarities to a question, or None for the built-in model, which needs no
+        conversion. If questions were not measured, the result is this calibration, which was measured between
+        passages."""
         if self.is_scale:
             return None
         return scale_of(self.levels or (), question) or self
 
     def apply(self, similarity: float) -> float:
-        """Convert a similarity to the built-in model's scale, in two linear parts: below ``neighbours``,
-        and from there to 1, which stays 1. Higher similarities stay higher."""
+        """Convert a similarity to the built-in model's scale. The conversion is linear up to ``neighbours``,
+        and linear again from there to 1. It keeps the order of similarities."""
         if similarity <= self.neighbours:
             steps = (similarity - self.unrelated) / (self.neighbours - self.unrelated)
             return UNRELATED + steps * (NEIGHBOURS - UNRELATED)
@@ -100,8 +106,8 @@ class Calibration:
 
 
 def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OWNER) -> Calibration | None:
-    """The calibration of an embedder, None if it was not measured. While documents
-    are private, guests get the one measured on public documents."""
+    """Return the calibration of an embedder, or None if it was not measured. If the store has private
+    documents, guests get the calibration measured on public documents."""
     sql = "SELECT value FROM meta WHERE key = ?"
     row = None
     if not viewer.is_owner:
@@ -112,21 +118,22 @@ def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OW
 
 
 def of_active(db: sqlite3.Connection, viewer: Viewer = OWNER) -> Calibration | None:
-    """The calibration of the embedder whose vectors are searched, as in `calibration_of`."""
+    """Return the calibration of the embedder whose vectors are searched, as `calibration_of` does."""
     active = active_identity(db)
     return calibration_of(db, active.id, viewer) if active else None
 
 
 def of_guests(db: sqlite3.Connection) -> Calibration | None:
-    """The calibration of the active embedder that guests get, measured on public documents."""
+    """Return the active embedder's calibration for guests, measured on public documents."""
     return of_active(db, _GUEST)
 
 
 def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
-    """Measure the embedder that runs use, on all documents and on the public ones, if that is due.
+    """Measure the embedder that runs use if that is due, both on all documents and on the public ones.
 
-    It is if it was never measured, or if the vectors are more by the factor `Calibration.growth`. Nothing is
-    stored where `measure` gives None. ``embed_probes`` is called once if something is measured.
+    That is due if the embedder was never measured, or if the number of vectors has grown by
+    `Calibration.growth`. Nothing is stored if `measure` returns None. ``embed_probes`` is called once if
+    anything is measured.
     """
     measured: dict[str, Calibration] = {}
     embedded: dict[str, Vectors] = {}
@@ -156,8 +163,8 @@ def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
 
 
 def forget_public(db: sqlite3.Connection) -> int:
-    """Forget the measurements on public documents, after the set of public documents changed. The next run
-    measures again. Returns the number of measurements."""
+    """Delete the measurements on public documents, after the set of public documents changed. The next run
+    measures again. Returns the number of deleted measurements."""
     return db.execute("DELETE FROM meta WHERE key GLOB 'calibration * public'").rowcount
 
 
@@ -169,9 +176,17 @@ def measure(
     is_scale: bool = False,
     is_public: bool = False,
 ) -> Calibration | None:
-    """Measure an embedder on a sample of this store, or of its public documents; the built-in model, whose
-    scale it is, only with questions. None if nothing could be measured. The sample depends on the store
-    alone."""
+    """Measure an embedder on a sample of a store. Returns None if nothing could be measured. The sample
+    depends only on the store's content.
+
+    Args:
+        db: The store.
+        identity_id: The row id of the embedder.
+        embed_probes: Embeds the fixed questions.
+        is_scale: Whether the embedder is the built-in model, which is measured only with questions.
+        is_public: Whether to use public documents only.
+
+    """
     condition = _SHOWN if is_public else "true"
     vectors_then = _vectors(db, identity_id, is_public=is_public)
     if is_scale:
@@ -184,14 +199,15 @@ def measure(
     levels = measure_levels(db, identity_id, embed_probes(PROBES), condition)
     if between is None and not levels:
         return None
-    unrelated, neighbours = between or (UNRELATED, NEIGHBOURS)  # as they are
+    unrelated, neighbours = between or (UNRELATED, NEIGHBOURS)  # without conversion
     return Calibration(unrelated, neighbours, compared, vectors_then, tuple(levels))
 
 
 def _between(
     db: sqlite3.Connection, identity_id: int, sampled: Sequence[tuple[int, int]]
 ) -> tuple[tuple[float, float] | None, int]:
-    """Return `_levels` of the first passages of documents and those after them, and how many have vectors."""
+    """Return `_levels` of a sample of (first passage, next passage), then the number of its passages with
+    vectors."""
     firsts = [first for first, _ in sampled]
     pairs = [(first, second) for first, second in sampled if second]
     chunks, vectors = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
@@ -201,12 +217,12 @@ def _between(
 def _levels(
     firsts: Sequence[int], pairs: Sequence[tuple[int, int]], chunks: Sequence[int], vectors: Vectors
 ) -> tuple[float, float] | None:
-    """Return two median similarities: of the first passages of different documents, and of passages that
-    follow each other; None if they are hardly different. ``vectors`` has a row for each of ``chunks``."""
+    """Return two median similarities: of first passages of different documents, and of passages that follow
+    each other. Returns None if the two are nearly equal. ``vectors`` has a row for each of ``chunks``."""
     row_of = {chunk: row for row, chunk in enumerate(chunks)}
     start = vectors[[row_of[first] for first in firsts]]
     unrelated = float(np.median((start @ start.T)[np.triu_indices(len(firsts), 1)]))
-    if len(pairs) < _LEAST:  # documents of one passage: the level is taken as between the other one and 1
+    if len(pairs) < _LEAST:  # too few documents with two passages: estimate the level from ``unrelated``
         neighbours = 1 - (1 - unrelated) * (1 - NEIGHBOURS) / (1 - UNRELATED)
     else:
         left = vectors[[row_of[first] for first, _ in pairs]]
@@ -224,7 +240,7 @@ def drop_unused(db: sqlite3.Connection) -> None:
 
 
 def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> int:
-    """The number of texts that have a vector of an embedder."""
+    """Return the number of texts that have a vector of an embedder."""
     if not is_public or find.sees_all(db, _GUEST):
         return count_embedded(db, identity_id)
     sql = f"SELECT count(*) FROM embeddings e WHERE e.identity_id = ? AND {_SHOWN}"
@@ -232,8 +248,8 @@ def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> in
 
 
 def _sampled(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> Iterator[tuple[int, int]]:
-    """For documents spread evenly over the store: the ids of the first passage with a vector, and of the
-    passage after it (0 if that has no vector)."""
+    """Yield two passage ids for each of a number of documents spread evenly over the store: the first passage
+    with a vector, and the passage after it. The second id is 0 if that passage has no vector."""
     condition = find.visible(_GUEST if is_public else OWNER).sql
     documents = [
         row[0] for row in db.execute(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id")

@@ -1,7 +1,7 @@
-"""CRC32 sums that show a damaged byte: one for each vector, and one for each document with its passages,
-tags, names and links.
+"""CRC32 checksums that reveal damaged bytes. Each vector has one. Each document has one for itself and its
+passages, tags, names and links.
 
-A change of the columns here needs a migration that seals every document again.
+If the columns here change, a migration must compute the checksums of all documents again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _OF_PART = ("SELECT part FROM documents WHERE id = ? AND part <> ''",)
 
 
 def vector_crc(text_hash: bytes, vector: bytes) -> int:
-    """The CRC32 of a stored vector, and of the hash of its text."""
+    """Return the CRC32 of a stored vector and the hash of its text."""
     return zlib.crc32(vector, zlib.crc32(text_hash))
 
 
 def document_crc(db: sqlite3.Connection, document_id: int, of_part: tuple[str, ...] = _OF_PART) -> int:
-    """The CRC32 of everything about a document that answers may show."""
+    """Return the CRC32 of all data about a document that answers may show."""
     crc = 0
     for sql in (*_OF_DOCUMENT, *of_part):
         for row in db.execute(sql, (document_id,)):
@@ -37,11 +37,11 @@ def document_crc(db: sqlite3.Connection, document_id: int, of_part: tuple[str, .
 
 
 def seal(db: sqlite3.Connection, document_id: int) -> None:
-    """Store the CRC32 of a document, at the end of the transaction that changes it."""
+    """Store the checksum of a document. Called at the end of each transaction that changes the document."""
     db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (document_crc(db, document_id), document_id))
 
 
 def seal_file(db: sqlite3.Connection, document_id: int) -> None:
-    """As `seal`, in a store of a version in which every document is a file."""
+    """Like `seal`, for an old store version in which every document is a file."""
     crc = document_crc(db, document_id, of_part=())
     db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (crc, document_id))

@@ -1,5 +1,5 @@
-"""Writing the chunks of a document: rows are made before the transaction, and written by the hundred. FTS5
-writes out what it has gathered at every statement: one row at a time takes three times as long."""
+"""Writes the chunks of a document. Rows are prepared before the transaction and written by the hundred: FTS5
+flushes its buffer at every statement, so writing single rows takes three times as long."""
 
 from __future__ import annotations
 
@@ -58,27 +58,29 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The chunks of a document as they will be stored."""
+    """The chunks of a document, ready to be stored."""
 
-    values: list[_Row]
-    skipped: int  #: Number of chunks left out because they repeat another one.
-    shapes: frozenset[int] | None = None  #: Of its lines; None for a type without furniture.
-    keys: tuple[str, ...] = ()  #: Of the chunks, if they have some already; () makes new ones.
+    values: list[_Row]  #: The values of `_COLUMNS` for each chunk.
+    skipped: int  #: Number of chunks left out because they repeat another chunk.
+    #: Shapes of the document's lines; None for a type without furniture.
+    shapes: frozenset[int] | None = None
+    keys: tuple[str, ...] = ()  #: Keys of the chunks if they already have keys; () creates new keys.
 
 
 def embed_hash(text: str) -> bytes:
-    """The address of an embedding: sha256 of the embedded text."""
+    """Return the key under which the vector of a text is stored: the sha256 of the text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def chunk_rows(
     display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None
 ) -> Rows:
-    """Make the rows of a document shown as ``display``, before its transaction begins. ``repeated`` are the
-    shapes of furniture lines; None if the passages already have their ``kept`` parts."""
+    """Prepare the rows of a document for its transaction. ``display`` is the document's shown path.
+    ``repeated`` are the shapes of furniture lines; None means that the passages already have their ``kept``
+    parts."""
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
     terms = extra_terms(f"{doc.title} {tags} {display}")
-    once: dict[str, Passage] = {}  # by text: the first of equal ones stays
+    once: dict[str, Passage] = {}  # by text: only the first of equal passages is kept
     for passage in passages:
         once.setdefault(passage.text, passage)
     distinct, shapes = list(once.values()), None
@@ -102,8 +104,8 @@ def chunk_rows(
 def furnished(
     file_type: str, passages: Sequence[Passage], repeated: Set[int]
 ) -> tuple[list[Passage], frozenset[int] | None]:
-    """Return the passages with ``kept`` set where furniture is left out, then the shapes of the document's
-    lines (None for a type without furniture)."""
+    """Mark the furniture in passages. Returns the passages with ``kept`` set where furniture is left out,
+    then the shapes of the document's lines (None for a type without furniture)."""
     places = [(passage.start, passage.text) for passage in passages]
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
@@ -115,8 +117,7 @@ def furnished(
 
 
 def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, str | None, str]:
-    """Return the five columns that are computed from a passage: ``embed_hash, terms, kept, kept_text,
-    furniture``."""
+    """Return the five computed columns of a passage: ``embed_hash, terms, kept, kept_text, furniture``."""
     read = passage.text if passage.kept is None else furniture.kept_text(passage.text, passage.kept)
     says_nothing = (passage.text and not read) or prose.is_unreadable(read)
     digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read, passage.anchor_type))
@@ -133,8 +134,8 @@ _NAMED = "SELECT key FROM chunks WHERE document_id = ? AND anchor_type = ?"
 
 
 def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
-    """Replace the chunks of a document; returns how many are new. A chunk whose text did not change keeps
-    its row and key."""
+    """Replace the chunks of a document. Returns the number of new chunks. A chunk whose text did not change
+    keeps its row and key."""
     named = db.execute(_NAMED, (document_id, NAME)).fetchall()
     old = _stored(db, document_id)
     dropped: list[bytes] = []
@@ -162,12 +163,12 @@ def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
         drop_from_queue(db, dropped)
     enqueue(db, document_id)
     named += db.execute(_NAMED, (document_id, NAME)).fetchall()
-    db.executemany("DELETE FROM outbox WHERE key = ?", named)  # no vector index ever has a mere name
+    db.executemany("DELETE FROM outbox WHERE key = ?", named)  # names alone are never sent
     return len(added)
 
 
 def _stored(db: sqlite3.Connection, document_id: int) -> dict[tuple[str, str], tuple[int, _Row]]:
-    """The chunks of a document: (prefix, text) → (id, columns)."""
+    """Return the stored chunks of a document: (prefix, text) → (id, columns)."""
     stored: dict[tuple[str, str], tuple[int, _Row]] = {}
     sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
     for chunk_id, *columns in db.execute(sql, (document_id,)):
@@ -186,8 +187,8 @@ def _write(db: sqlite3.Connection, sql: str, rows: Sequence[_Row]) -> None:
 def derive(
     db: sqlite3.Connection, document_id: int, file_type: str, repeated: Set[int]
 ) -> frozenset[int] | None:
-    """Find the furniture of a stored document again. Returns the shapes of its lines, None for a type
-    without furniture."""
+    """Find the furniture in a stored document again. Returns the shapes of the document's lines, or None for
+    a type without furniture."""
     sql = """SELECT id, text, start, "end", anchor_type, anchor_ref, prefix, headings, kept, embed_hash
              FROM chunks WHERE document_id = ? ORDER BY chunk_index"""
     stored = db.execute(sql, (document_id,)).fetchall()
@@ -212,7 +213,7 @@ def derive(
 
 
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
-    """Remove chunks, and vectors that no other chunk uses; number the remaining chunks anew. Returns the
+    """Remove chunks, and vectors that no other chunk uses. The remaining chunks are renumbered. Returns the
     ids of the changed documents."""
     sql = "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     gone = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
@@ -231,10 +232,10 @@ def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
 
 
 def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
-    """Queue the texts of a document, or of all, that have no vector yet. ``queue.kind`` is the order of
-    embedding: 0 prose, 1 code, 2 data, 3 rows of a data file after its first 2,000 passages."""
+    """Queue the texts of one document, or of all documents, that have no vector yet. ``queue.kind`` sets the
+    order of embedding: 0 prose, 1 code, 2 data, 3 rows of a data file after its first 2,000 passages."""
     one = "" if document_id is None else "document_id = :document AND"
-    nothing = embed_hash("")  # a note with nothing but its file name is found by words alone
+    nothing = embed_hash("")  # a note without text is found only by the words of its file name
     sql = f"""INSERT INTO queue (hash, kind, modified_ns)
               SELECT c.embed_hash, min({_KIND}), max(d.mtime_ns)
               FROM chunks c CROSS JOIN documents d ON d.id = c.document_id
@@ -247,6 +248,6 @@ def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
 
 
 def drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
-    """Remove from the queue those texts that no chunk has any more."""
+    """Remove the texts from the queue that no chunk has any more."""
     sql = "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
     db.executemany(sql, [(h, h) for h in hashes])

@@ -1,4 +1,4 @@
-"""Connections to one store file: a bounded pool for reading, one at a time for writing."""
+"""Connections to one store file: a limited pool for reading, and a single connection for writing."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ from rag_core.text.phrases import has_phrase, shows_phrase
 from rag_core.text.words import name_order
 
 READERS = 4
-"""How many threads read one store at once. More would only wait for each other, as Python computes in one:
-beside a run, 25 searches a second took three times as long with eight (`benchmarks/load.py`)."""
+"""Maximum number of threads that read one store at once. More threads would only wait for each other, because
+Python computes in one thread at a time.
+
+During a run, 25 searches a second took three times as long with eight readers (`benchmarks/load.py`).
+"""
 
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _CHECKPOINT_TIMEOUT_MS = 100
 OF_LOG = ("-wal", "-shm")
-"""The ends of the names of a write-ahead log and its index, which SQLite puts beside a store."""
+"""Suffixes of the two files that SQLite writes next to a store: the write-ahead log and its index."""
 
-# Larger ones make no search faster: the system keeps the file in memory anyway, once for all.
+# Larger caches make no search faster, because the system caches the file for all connections.
 _READER_CACHE_KB = 4_000
 _WRITER_CACHE_KB = 16_000
 
 OpenMode = Literal["rw", "ro", "ro&immutable=1"]
 STILL: OpenMode = "ro&immutable=1"
-"""For a file that nobody writes: takes no locks and makes no file."""
+"""Mode for a file that no process writes. SQLite then takes no locks and creates no files."""
 
 _Value = TypeVar("_Value")
 
@@ -51,8 +54,8 @@ class ReadConnection(sqlite3.Connection):
 
 
 def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
-    """Return ``read(db)``, cached in a read-only connection until the store is written. On a writing
-    connection ``read`` is called each time."""
+    """Return ``read(db)``. A read-only connection caches the value until the store is written. A writing
+    connection calls ``read`` each time."""
     if not isinstance(db, ReadConnection):
         return read(db)
     version: int = db.execute("PRAGMA data_version").fetchone()[0]
@@ -65,9 +68,11 @@ def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -
 def rows_at_once(
     db: sqlite3.Connection, columns: Sequence[str], sql: str, values: Sequence[Any]
 ) -> list[list[Any]]:
-    """Return the rows of a SELECT, each as a list. ``columns`` hold numbers and texts. SQLite builds one
-    JSON text, as Python's sqlite3 may wait 5 ms for the interpreter before each row
-    (`sys.getswitchinterval`)."""
+    """Return the rows of a SELECT, each as a list. All ``columns`` must hold numbers or texts.
+
+    SQLite returns all rows as one JSON text, because Python's sqlite3 may wait 5 ms for the interpreter
+    before each row (`sys.getswitchinterval`).
+    """
     names = ", ".join(columns)
     sql = f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found"
     rows: list[list[Any]] = json.loads(db.execute(sql, values).fetchone()[0])
@@ -75,7 +80,8 @@ def rows_at_once(
 
 
 def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open ``path`` in autocommit mode. Raises StoreError when it is missing, unreadable or not a store."""
+    """Open ``path`` in autocommit mode. Raises StoreError if the file is missing, unreadable or not a
+    store."""
     opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=ReadConnection)
     uri, db = f"file:{quote(str(path))}?mode={mode}", None
     try:
@@ -88,14 +94,14 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
         db.create_function("shows_phrase", 3, shows_phrase, deterministic=True)
         db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            if decisions.beside(path).exists():  # so it was a store
+            if decisions.beside(path).exists():  # so the file was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
             problem = f"{path.name!r} is not a Commonplace store."
             raise StoreError(problem, "Move it out of the stores folder.")
     except BaseException as error:
         if db is not None:
             db.close()
-        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # also an error that is no text
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # or an undecodable message
             raise _cannot_open(path, error) from error
         raise
     return db
@@ -103,7 +109,7 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
     problem, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
-    if log_size(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
+    if log_size(path) and not can_be_written(path.parent):  # SQLite cannot create the missing -shm
         advice = (
             "Its newest changes are in a log file next to it: copy its files to a folder that can be written."
         )
@@ -120,7 +126,7 @@ def can_be_written(path: Path) -> bool:
 
 
 def log_size(path: Path) -> int:
-    """The size of the store's write-ahead log in bytes; 0 if there is none."""
+    """Return the size of the store's write-ahead log in bytes, or 0 if there is no log."""
     try:
         return Path(f"{path}-wal").stat().st_size
     except FileNotFoundError:
@@ -128,13 +134,15 @@ def log_size(path: Path) -> int:
 
 
 class Rights(NamedTuple):
-    """The access rights on a store file. Connections that were opened under other rights are closed."""
+    """The access rights on a store file. A connection is closed when the rights differ from those it was
+    opened with."""
 
-    #: This account can write nothing beside it, and nobody has it open: it is read as it stands.
+    #: Whether the file is read without locks: this account cannot write files next to it, and no other
+    #: process has it open.
     is_still: bool
-    is_writable: bool
-    size: int = 0  #: Its bytes if it is still, as SQLite could not see what others write.
-    mtime_ns: int = 0  #: Likewise.
+    is_writable: bool  #: Whether this account may write to the file.
+    size: int = 0  #: Size of a still file in bytes, to detect changes that SQLite cannot see; otherwise 0.
+    mtime_ns: int = 0  #: Time of the last change of a still file; otherwise 0.
 
 
 def rights(path: Path) -> Rights:
@@ -151,14 +159,14 @@ def rights(path: Path) -> Rights:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """The store file that was opened at ``path``. Later another file may be there."""
+    """The store file that was opened at ``path``. Another file may replace it later."""
 
     path: Path
     inode: int
     busy_timeout_s: float
 
     def require(self) -> None:
-        """Raise StoreError if another file, or none, is at ``path`` now."""
+        """Raise StoreError if the file at ``path`` is missing or is another one now."""
         with suppress(OSError):
             if self.path.stat().st_ino == self.inode:
                 return
@@ -172,27 +180,27 @@ class OpenedFile:
 
 
 class Readers:
-    """A pool of at most READERS read-only connections to one file. Each is lent to one thread at a time."""
+    """A pool of at most READERS read-only connections to one file. Each connection is lent to one thread at a
+    time."""
 
     def __init__(self, file: OpenedFile) -> None:
         self._file = file
         self._free = threading.Semaphore(READERS)
-        self._lock = threading.Lock()  # guards what follows
+        self._lock = threading.Lock()  # guards the attributes below
         self._idle: list[tuple[sqlite3.Connection, Rights]] = []
         self._closed = False
         self._lent = threading.local()
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection in one read transaction, so that all reads see the same state. Raises
-        StoreError, which names the store, if the file or disk is damaged, the pool is closed, or the file
-        was replaced."""
+        """Lend a connection in one read transaction, so that all reads see the same state. Raises StoreError
+        if the file or disk is damaged, the pool is closed, or the file was replaced."""
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         try:
             with self._free:
                 db, known = self._take()
-                self._lent.one = True  # a second one could be the one that everybody waits for
+                self._lent.one = True  # a second connection could make all threads wait forever
                 try:
                     db.execute("BEGIN")
                     yield db
@@ -230,7 +238,7 @@ class Readers:
         return db, now
 
     def close(self) -> None:
-        """Close idle connections now, and each lent one when it is returned."""
+        """Close idle connections now, and each lent connection when it is returned."""
         with self._lock:
             self._closed = True
             while self._idle:
@@ -248,11 +256,11 @@ class Writer:
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """``BEGIN IMMEDIATE`` … ``COMMIT``; an error rolls back. A power cut can undo the last
-        transactions, except ``durable`` ones.
+        """Context manager: run the block between ``BEGIN IMMEDIATE`` and ``COMMIT``. An error rolls back. A
+        power cut can undo the last transactions, except ``durable`` ones.
 
-        Raises StoreError if the disk is full, read-only or damaged, another writer takes too long, or the
-        file is closed or replaced.
+        Raises StoreError if the disk is full, read-only or damaged, if another writer takes too long, or if
+        the file is closed or replaced.
         """
         with self._lock:
             if self._closed:
@@ -264,7 +272,7 @@ class Writer:
             db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             try:
                 db.execute("BEGIN IMMEDIATE")
-                self._file.require()  # a repair may have put another one there while this waited
+                self._file.require()  # a repair may have replaced the file meanwhile
                 yield db
                 db.execute("COMMIT")
             except BaseException as error:
@@ -272,20 +280,20 @@ class Writer:
                     db.execute("ROLLBACK")
                 if sqlite_name(error).startswith("SQLITE_READONLY"):
                     self._db = None
-                    db.close()  # it stays so, whatever rights there are later
-                if is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table may be gone
+                    db.close()  # the connection stays read-only even if the rights change
+                if is_outside(error) or isinstance(error, sqlite3.OperationalError):  # a table is missing
                     raise cannot_write(self._file.path, error) from error
                 raise
 
     def checkpoint(self, longest: int) -> None:
-        """Move a write-ahead log of at least ``longest`` bytes into the file, if no reader needs it and the
-        disk has room. SQLite itself does so only when nobody reads."""
+        """Move a write-ahead log of at least ``longest`` bytes into the file, if no reader needs the log and
+        the disk has room. SQLite itself does so only when nobody reads."""
         with self._lock:
             if self._db is None or log_size(self._file.path) < max(longest, 1):
                 return
             self._db.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_TIMEOUT_MS}")
             try:
-                with suppress(sqlite3.OperationalError):  # it is as good unfolded
+                with suppress(sqlite3.OperationalError):  # the log may also stay as it is
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 self._db.execute(f"PRAGMA busy_timeout = {round(self._file.busy_timeout_s * 1000)}")

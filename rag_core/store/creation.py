@@ -1,4 +1,4 @@
-"""The making of a store's file, in a folder of its own until it is whole."""
+"""Creates a store's file in a separate folder, and moves it into place when it is complete."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from rag_core.system import sync
 def new_store_file(
     path: Path, message: Callable[[str], str], kept: str, make_room: Callable[[], None]
 ) -> Iterator[Path]:
-    """Give the block an unfinished file, which becomes the store ``path`` at the end. An error leaves
-    nothing.
+    """Context manager: yield the path of an unfinished file, which becomes the store ``path`` at the end. An
+    error leaves no file.
 
-    ``make_room`` is called when the file is complete.
+    Args:
+        path: The store file to create.
+        message: Builds the error message from the reason of a disk error.
+        kept: Sentence that says what was kept, for that error.
+        make_room: Called when the file is complete.
 
     Raises:
         InvalidInput: ``path`` exists.
-        StoreError: the disk fails. It says what ``message`` makes of the reason, and ``kept``.
+        StoreError: The disk or the access rights do not allow writing.
 
     """
     try:

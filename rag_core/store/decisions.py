@@ -1,9 +1,14 @@
 """The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
-They are in a file next to the store (``NAME.decisions.json``), and that file is right: a store whose rows say
-anything else is damaged, and ``repair`` makes it again from the file. A decision is written into the file
-with the hash of the one before, then committed to the store, then written without that hash. After a kill in
-between, the next process that opens the store takes the rows as they are."""
+They are saved in a file next to the store (``NAME.decisions.json``), which has priority over the store. If
+the store's rows differ from the file, the store is damaged, and ``repair`` restores the rows from the file.
+
+A decision is saved in three steps. It is written to the file with the hash of the previous decisions. Then it
+is committed to the store.
+
+Then the file is written without that hash. If the process is killed in between, the next process that opens
+the store accepts the rows as they are.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +23,14 @@ from typing import Any, Literal
 from rag_core import system
 
 Decisions = dict[str, Any]
-"""``meta``: the settings by their keys; every other table: its rows as objects, bytes as text."""
+"""The settings by key under ``meta``. Under the name of every other table, its rows as objects, with bytes as
+text."""
 
 Standing = Literal["as decided", "unfinished", "no file", "other"]
-"""How the rows of a store stand to the file beside it. After an *unfinished* decision both its outcomes are
-right: the rows are as in the file, or still as before."""
+"""The result of comparing a store's rows with the file next to it. After an *unfinished* decision both the
+new and the previous rows are valid."""
 
-# A change of what is kept needs a new version of the file, and code that reads the one before.
+# If these columns change, the file needs a new version, and code that reads the previous one.
 _SETTINGS = (
     *("id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "chunkers"),
     *("identity_id", "remote", "next_embedder", "next_identity_id", "next_backend", "next_remote"),
@@ -39,12 +45,12 @@ _AS_TEXT: dict[str, Callable[[Any], Any]] = {"root": os.fsdecode, "path": os.fsd
 _FROM_TEXT = {"root": os.fsencode, "path": os.fsencode, "canary": bytes.fromhex}
 
 _VERSION = 2
-"""Of the file. Version 1 existed for four days before the first release: it counts as missing, and is written
-again from the rows."""
+"""The version of the file. Version 1 existed for four days before the first release. Files of version 1 count
+as missing and are written again from the rows."""
 
 
 def beside(store: Path) -> Path:
-    """The path of the file next to a store. It need not exist."""
+    """Return the path of the decisions file next to a store. The file need not exist."""
     return store.with_suffix(".decisions.json")
 
 
@@ -71,7 +77,7 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
 
 
 def stored(store: Path) -> Decisions | None:
-    """Read the decisions in the file next to a store; None if it is missing or damaged."""
+    """Read the decisions in the file next to a store. Returns None if the file is missing or damaged."""
     loaded = _load(beside(store))
     return loaded[0] if loaded else None
 
@@ -87,8 +93,8 @@ def standing(store: Path, decided: Decisions) -> Standing:
 
 
 def settle(store: Path, db: sqlite3.Connection) -> Standing:
-    """Write the file next to a store if it is missing or a decision was interrupted; returns what `standing`
-    found before. ``db`` must hold a write transaction. Raises OSError."""
+    """Write the file next to a store if the file is missing or a decision was interrupted. Returns the result
+    of `standing` before that. ``db`` must hold a write transaction. Raises OSError."""
     decided = read(db)
     before = standing(store, decided)
     if before == "unfinished" or (before == "no file" and _is_whole(db)):
@@ -102,8 +108,8 @@ def _is_whole(db: sqlite3.Connection) -> bool:
 
 
 def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
-    """Write ``decided`` into the file next to a store; a power cut leaves no half file. A store whose rows
-    are as in ``replaced`` is not damaged either, until the next save. Raises OSError."""
+    """Write ``decided`` into the file next to a store. A power cut leaves no partly written file. Until the
+    next save a store with the decisions ``replaced`` counts as undamaged, too. Raises OSError."""
     path = beside(store)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -122,8 +128,8 @@ def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> 
 
 
 def _load(path: Path) -> tuple[Decisions, str] | None:
-    """Read a file: the decisions, then the hash of the decisions that they replace. None for a missing or
-    damaged file."""
+    """Read a decisions file. Returns the decisions, then the hash of the decisions that they replace. Returns
+    None if the file is missing or damaged."""
     try:
         value = json.loads(path.read_bytes())
         decided: Decisions = value["decisions"]

@@ -1,7 +1,7 @@
-"""Which words of a query a document holds anywhere, in one passage or spread over several.
+"""Finds the documents that hold several words of a query, in one passage or spread over several.
 
-Only the rarer words of a query are looked up, by the index of words: common ones say little, and going
-through all their passages would take longer than the rest of the search.
+Only the rarer words of a query are looked up, in the index of words. Common words say little, and reading all
+their passages would take longer than the rest of the search.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ from dataclasses import dataclass, field
 from rag_core.store import find
 from rag_core.store.connection import rows_at_once
 
-_MOST_PASSAGES = 1000  # with one of the words, whose documents are looked up; the rarest words come first
-_FEW = 20  # documents with every rare word; if there are more, those with the words apart are no finds
+_MOST_PASSAGES = 1000  # maximum number of passages whose documents are looked up, rarest words first
+_FEW = 20  # if more documents have every rare word, those with the words in different passages do not count
 TOGETHER = 64
-"""Passages of a document whose words belong together, some 10,000 words. Words that stand apart in a longer
-one, such as a book, may have nothing in common."""
+"""Maximum number of passages in a document whose words count together, about 10,000 words. In a longer
+document, such as a book, distant words may be unrelated."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentWords:
-    """The documents that hold several of the rarer words of a query, but not in one passage."""
+    """Documents that hold several of a query's rarer words, but not all in one passage."""
 
-    #: The passage of each document that has most of these words → all of them that the document has.
+    #: Chunk id of each document's best passage → all the rarer words that the document has. The best passage
+    #: has the most of these words.
     units: Mapping[int, frozenset[str]] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)  #: Document id → number of its passages.
-    #: Those of eligible documents, books excepted, that have every rarer word, if few documents do.
+    #: Best passages of eligible documents that have every rarer word. Empty if many documents have them;
+    #: books are left out.
     passages: Sequence[int] = ()
 
 
@@ -37,7 +39,7 @@ NO_DOCUMENTS = DocumentWords()
 
 
 def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligible) -> DocumentWords:
-    """Return the documents of a viewer that hold several words of a query.
+    """Find the documents that hold several words of a query.
 
     Args:
         db: The store.
@@ -64,8 +66,8 @@ def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligib
 
 
 def _apart(held: Mapping[int, Mapping[str, Sequence[int]]]) -> dict[int, int]:
-    """Return the documents none of whose passages has all of its words, each with the passage that has
-    most. ``held`` are the passages with each word, by document."""
+    """Return the documents in which no single passage has all the units that the document has. Each comes
+    with its best passage. ``held`` maps documents to units to passages."""
     best_of: dict[int, int] = {}
     for document, holders in held.items():
         passage, count = _with_most(holders)
@@ -88,8 +90,8 @@ def _rare(counts: Mapping[str, int]) -> list[str]:
 def _holders(
     db: sqlite3.Connection, units: Sequence[str], visible: find.Eligible
 ) -> list[tuple[str, int, int]]:
-    """Return (unit, document id, chunk id) for each passage that has one of the units. Folders do not
-    count."""
+    """Return (unit, document id, chunk id) for each passage that has one of the units. Units in folder names
+    do not count."""
     sql = "SELECT c.document_id, c.id FROM words JOIN chunks c ON c.id = words.rowid"
     if find.takes_all(db, visible):
         sql += " WHERE words MATCH ?"
@@ -104,7 +106,8 @@ def _holders(
 
 
 def _with_most(holders: Mapping[str, Sequence[int]]) -> tuple[int, int]:
-    """Return the passage that has most of the units, of equal ones the first, and how many it has."""
+    """Return the passage that has the most units, then the number of units in it. Of several such passages
+    the first is returned."""
     counts: defaultdict[int, int] = defaultdict(int)
     for ids in holders.values():
         for chunk_id in ids:

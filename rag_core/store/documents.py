@@ -1,4 +1,4 @@
-"""Writing documents: everything about one file changes in one transaction."""
+"""Writes documents. All data about one file changes in one transaction."""
 
 from __future__ import annotations
 
@@ -35,20 +35,19 @@ _WORDS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file as found on disk, or a part of it that is a document: its shown path, its stat, the time of the
-    look, and its sha256 ('' if it was not read)."""
+    """A file on disk, or a part of it that is a document."""
 
     source_id: int
-    display: str
+    display: str  #: The path that is shown to people.
     stat: FileStat
-    scanned_ns: int = 0
-    file_hash: str = ""
-    part: str = ""  #: What the part is called in the file; '' for the file.
-    number: int = 0  #: The place of the part in the file, from 1.
-    container: int | None = None  #: The id of the file's row, for a part.
+    scanned_ns: int = 0  #: The time of the scan, in nanoseconds.
+    file_hash: str = ""  #: The sha256 of the content; '' if it was not read.
+    part: str = ""  #: The name of the part within the file; '' for the file itself.
+    number: int = 0  #: The position of the part in the file, from 1.
+    container: int | None = None  #: The row id of the file, for a part.
 
     def columns(self) -> dict[str, Any]:
-        """The values for the columns of ``documents`` that describe the file."""
+        """Return the values for the columns of ``documents`` that describe the file."""
         place = {"display": self.display, "folder": posixpath.dirname(self.display), **self.stat._asdict()}
         return {
             "source_id": self.source_id,
@@ -61,8 +60,7 @@ class FileRecord:
 
     @property
     def date(self) -> str:
-        """The ISO date in the file's name, else the date of its last change; '' if that is not a valid
-        date."""
+        """The ISO date in the file's name, else the date of its last change; '' if that date is invalid."""
         if day := date_of_name(PurePosixPath(self.display)):
             return day
         try:
@@ -72,15 +70,15 @@ class FileRecord:
 
 
 _PATH, _ALIAS, _TITLE = range(3)
-"""The kinds of names: a tail of the path, an alias, the title or an id. For links the lower one is the
-better, and the last one does not count."""
+"""The kinds of names: the end of a path, an alias, a title or id. Links prefer a path to an alias, and never
+lead to a title."""
 
 
 def put_document(
     db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int
 ) -> int:
     """Store a document that was read: its row, chunks, words, tags, names, links and queue entries. Returns
-    the number of new chunks. ``extractor`` is the version that read the file."""
+    the number of new chunks. ``extractor`` is the version of the extractor that read the file."""
     about = {
         "state": "indexed",
         "reason": doc.waits if doc.pictures_left else "",
@@ -106,7 +104,7 @@ def put_document(
         db, document_id, properties.property_rows(doc.metadata, doc.file_type, doc.title)
     )
     ids = frontmatter.ids_in(doc.metadata)
-    aliases = (*doc.aliases, *ids) if doc.file_type == "org" else doc.aliases  # links of Org name ids
+    aliases = (*doc.aliases, *ids) if doc.file_type == "org" else doc.aliases  # Org links use ids
     path = "" if file.part else file.display
     _put_names(db, document_id, path, doc.file_type, (doc.title, *ids), aliases)
     _put_links(db, document_id, file.display, doc.links)
@@ -116,7 +114,7 @@ def put_document(
 
 
 def _put_links(db: sqlite3.Connection, document_id: int, display: str, links: Sequence[Link]) -> None:
-    """Write the links of a document that is shown as ``display``."""
+    """Store the links of a document whose shown path is ``display``."""
     columns = "document_id, type, target, key, heading, label, start"
     for link in links:
         key = link_key(display, link.target)
@@ -125,7 +123,7 @@ def _put_links(db: sqlite3.Connection, document_id: int, display: str, links: Se
 
 
 def _put_tags(db: sqlite3.Connection, document_id: int, tags: Sequence[str]) -> None:
-    """Write the tags of a document. Parents of nested tags are added without a spelling."""
+    """Store the tags of a document. Parents of nested tags are added without a spelling."""
     spelled: dict[str, str | None] = {}
     for tag in tags:
         key = name_key(tag)
@@ -137,7 +135,7 @@ def _put_tags(db: sqlite3.Connection, document_id: int, tags: Sequence[str]) -> 
 
 
 def put_name(db: sqlite3.Connection, file: FileRecord) -> None:
-    """Store a new file by name only, so that the owner can find it before it is read."""
+    """Store a new file by name only, so that the owner can find the file before it is read."""
     _put_name(db, file, {"state": "indexed", "extractor": NAMED})
 
 
@@ -149,8 +147,8 @@ def forget_named(db: sqlite3.Connection, source_id: int) -> None:
 
 
 def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> None:
-    """Store a document by name only, with one empty passage. Only the owner finds it, as it may turn out to
-    be private."""
+    """Store a document by name only, with one empty passage. Only the owner finds the document, because it
+    may turn out to be private."""
     path = PurePosixPath(file.display)
     kind = type_of_suffix(path.suffix.lower()) or TYPE_BY_NAME.get(path.name.lower(), "")
     title = title_of_name(path)
@@ -180,8 +178,8 @@ _NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 def put_unread(
     db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, extractor: int
 ) -> None:
-    """Record a file that could not be read. If it *failed*, its last readable version stays searchable; a
-    file that is skipped, or was never read, is found by name only."""
+    """Record a file that could not be read. If its state is *failed*, its last readable version stays
+    searchable. A skipped file, or one that was never read, is found by name only."""
     about = {"state": state, "reason": reason, "extractor": extractor}
     sql = """SELECT private FROM documents d WHERE source_id = ? AND path = ? AND part = ? AND EXISTS
              (SELECT 1 FROM chunks WHERE document_id = d.id AND anchor_type <> ?)"""
@@ -198,8 +196,7 @@ def put_unread(
 
 
 def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, str]:
-    """Insert or update the row of a document. Returns its id, and the names it has in the store as a JSON
-    list."""
+    """Insert or update the row of a document. Returns its id, and its stored names as a JSON list."""
     row = {**file.columns(), "indexed_at": now(), **about}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     sql = f"""INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path, part) DO UPDATE
@@ -211,7 +208,7 @@ def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) ->
 def _update(
     db: sqlite3.Connection, document_id: int, row: dict[str, Any], date_of_file: str | None = None
 ) -> None:
-    """Write columns of a document; also its date as ``date_of_file``, if that is taken from the file."""
+    """Update columns of a document. Its date becomes ``date_of_file`` if the date is taken from the file."""
     columns = ", ".join([f"{column} = ?" for column in row])
     db.execute(f"UPDATE documents SET {columns} WHERE id = ?", (*row.values(), document_id))
     if date_of_file is not None:
@@ -227,8 +224,8 @@ def _put_names(
     titles: Sequence[str],
     aliases: Sequence[str],
 ) -> None:
-    """Write the names of a document: titles, aliases, and each tail of its path (for notes also without
-    suffix). A part of a file has no path of its own, but ''."""
+    """Store the names of a document: its titles, its aliases and every end of its path, which for notes is
+    also stored without the suffix. ``path`` is '' for a part of a file."""
     names: set[tuple[str, int]] = set()
     for kind, called in ((_TITLE, titles), (_ALIAS, aliases)):
         for name in called:
@@ -245,7 +242,7 @@ def _put_names(
 
 
 def _names(db: sqlite3.Connection, document_id: int) -> str:
-    """Return the names of a document as a JSON list."""
+    """Return the keys in the table ``names`` by which links find a document, as a JSON list."""
     sql = "SELECT json_group_array(key) FROM names WHERE document_id = ?"
     return str(db.execute(sql, (document_id,)).fetchone()[0])
 
@@ -258,8 +255,8 @@ def link_key(path: str, target: str) -> str:
 
 
 def best_target(condition: str = "1") -> str:
-    """Return SQL for the id of the document that a row of ``links`` leads to. ``condition`` limits the
-    documents ``d``."""
+    """Return SQL for the id of the document that a row of ``links`` leads to. ``condition`` is SQL that
+    limits the documents ``d``."""
     return f"""SELECT n.document_id FROM names n JOIN documents d ON d.id = n.document_id
         JOIN documents here ON here.id = links.document_id
         WHERE n.key = links.key AND links.key <> '' AND n.kind <> 2 AND {condition}
@@ -270,10 +267,11 @@ BEST_TARGET = best_target()
 
 
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> None:
-    """Set the targets of a document's own links, and of all links that may lead to it.
+    """Set the targets of a document's own links, and of all links that may lead to the document.
 
-    A path wins over an alias, then the folder of the linking note, then the shortest path, as in Obsidian.
-    ``known_as`` is a JSON list of the names that the document had before.
+    If several documents fit a link, these come first, as in Obsidian: those found by path, not by alias; then
+    those in the linking note's folder; then those with the shortest path. ``known_as`` is a JSON list of the
+    document's previous names.
     """
     sql = f"""UPDATE links SET target_id = ({BEST_TARGET}) WHERE key <> '' AND (document_id = :id OR key IN (
                   SELECT key FROM names WHERE document_id = :id UNION SELECT value FROM json_each(:names)
@@ -282,13 +280,13 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> No
 
 
 def hashes(db: sqlite3.Connection) -> set[str]:
-    """The sha256 of every file that was read."""
+    """Return the sha256 of every file that was read."""
     return {row[0] for row in db.execute("SELECT file_hash FROM documents")}
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """The ids of the documents that are shown as ``display``: a path, or for a part the path of its file,
-    ``#`` and its name. Two paths can look the same."""
+    """Return the ids of the documents shown as ``display``. It is a path, or for a part the path of the file,
+    ``#`` and the part's name. Two paths can look the same."""
     shown = well_formed(display)
     rows = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
     path, mark, part = shown.partition("#")
@@ -301,34 +299,35 @@ def ids(db: sqlite3.Connection, display: str) -> list[int]:
 
 
 def is_part(db: sqlite3.Connection, display: str) -> bool:
-    """Whether a document that is shown as ``display`` is a part of a file."""
+    """Whether a document shown as ``display`` is a part of a file."""
     sql = "SELECT part <> '' FROM documents WHERE id = ?"
     return any(db.execute(sql, (number,)).fetchone()[0] for number in ids(db, display))
 
 
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
-    """(source id, path below its root) of the file of each document that is shown as ``display``."""
+    """Return (source id, path in the source) of the file of each document shown as ``display``."""
     sql = "SELECT source_id, path FROM documents WHERE id = ?"
     return [tuple(db.execute(sql, (number,)).fetchone()) for number in ids(db, display)]
 
 
 def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[bytes]:
-    """The paths of the documents at ``path`` of a source, or below it."""
+    """Return the paths of the documents at ``path`` in a source, or in that folder."""
     sql = "SELECT path FROM documents WHERE source_id = ? AND (path = ? OR path > ? AND path < ?)"
     return {row[0] for row in db.execute(sql, (source_id, path, path + b"/", path + b"0"))}  # "0" follows "/"
 
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
-    """The paths of at most ``limit`` documents that are called ``name``: it is the end of their path, an
-    alias or their title."""
+    """Return the paths of at most ``limit`` documents called ``name``: their path ends so, or it is an alias
+    or their title."""
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
     return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]
 
 
 def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> list[tuple[str, str]]:
-    """(path, reason) of at most ``limit`` documents that could not be read. With ``whole`` their file name
-    consists of exactly these ``words``, with or without suffix; else their path contains all ``words``."""
+    """Return (path, reason) of at most ``limit`` documents that could not be read. With ``whole``, their file
+    name consists of exactly these ``words``, with or without suffix. Otherwise their path contains all
+    ``words``."""
     wanted, matching = set(_WORDS.findall(name_key(words))), []
     for path, reason in kept(db, _failed) if wanted else ():
         name = PurePosixPath(name_key(path))
@@ -345,8 +344,8 @@ def _failed(db: sqlite3.Connection) -> list[sqlite3.Row]:
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
-    """At most ``limit`` paths in a source that end with the names in ``path``, shortest first, whether they
-    were read or not."""
+    """Return at most ``limit`` paths in a source that end with ``path``, shortest first. Files that were not
+    read are included."""
     sql = """SELECT path FROM documents WHERE source_id = ? AND part = '' AND substr(path, -length(?)) = ?
              ORDER BY length(path), path LIMIT ?"""
     tail = b"/" + path
@@ -357,8 +356,8 @@ _MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
 
 
 def like(db: sqlite3.Connection, path: str) -> list[str]:
-    """Return at most one path: the most similar to ``path``, else the one whose file name is most
-    similar."""
+    """Return a list with the path most similar to ``path``, or else the path with the most similar file name.
+    It is empty if nothing is similar."""
     sql = "SELECT display FROM documents WHERE part = '' LIMIT ?"
     paths = [row[0] for row in db.execute(sql, (_MOST_COMPARED,))]
     names = {posixpath.basename(listed): listed for listed in reversed(paths)}
@@ -369,11 +368,11 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document a new path, and ``title`` if its title comes from the file name; its parts go with it.
+    """Give a document and its parts a new path. The title becomes ``title`` if it comes from the file name.
     Chunks and vectors stay."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND part = '' AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
-        remove_document(db, row["id"])  # it was known only by name
+        remove_document(db, row["id"])  # a document that is known only by name
     _move(db, document_id, file, file.columns(), title)
     place = {key: file.columns()[key] for key in ("source_id", "path", "display", "folder")}
     for part in parts.part_ids(db, document_id):
@@ -383,7 +382,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
 def _move(
     db: sqlite3.Connection, document_id: int, file: FileRecord, columns: dict[str, Any], title: str | None
 ) -> None:
-    """Write the new ``columns`` of a document whose file is now at another path."""
+    """Update the ``columns`` of a document whose file has moved."""
     sql = "SELECT file_type, title, title_from, private, metadata, part FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
@@ -406,7 +405,7 @@ def _move(
 
 
 def _rekey_links(db: sqlite3.Connection, document_id: int, display: str) -> None:
-    """Write the keys that the links of a document have at its new path."""
+    """Update the keys of a document's links for its new path."""
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(display, link["target"]), link["id"]) for link in links]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
@@ -419,7 +418,7 @@ def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
 
 
 def remove_document(db: sqlite3.Connection, document_id: int) -> None:
-    """Remove a document with all rows that belong to it, and its parts."""
+    """Remove a document, its parts, and all rows that belong to it."""
     for part in parts.part_ids(db, document_id):
         remove_document(db, part)
     known_as = _names(db, document_id)
@@ -443,15 +442,15 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
 
 
 def forget_pictures(db: sqlite3.Connection) -> int:
-    """Remove the text of embedded pictures from all notes. The next run reads these notes again. Returns
-    how many there are."""
+    """Remove the text of embedded pictures from all notes. The next run reads these notes again. Returns the
+    number of notes."""
     sql = f"""SELECT DISTINCT l.document_id FROM links l JOIN chunks c ON c.document_id = l.document_id
               WHERE l.type = 'embed' AND c.anchor_type = 'picture' UNION {_EMBEDDING}"""
     return len(_forget_pictures_of(db, [row[0] for row in db.execute(sql)]))
 
 
 def forget_picture(db: sqlite3.Connection, source_id: int, path: bytes) -> list[bytes]:
-    """Remove the text of the picture at ``path`` from the notes that embed it; returns the paths of these
+    """Remove the text of the picture at ``path`` from the notes that embed it. Returns the paths of these
     notes."""
     sql = f"{_EMBEDDING} AND d.source_id = ? AND d.path = ?"
     notes = _forget_pictures_of(db, [row[0] for row in db.execute(sql, (source_id, path))])
@@ -479,7 +478,8 @@ ALL_TAKEN_OUT = (
 
 
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Remove chunks from their documents, and record that as a warning until the files are read again."""
+    """Remove chunks from their documents. A warning on each document records this until its file is read
+    again."""
     for document_id in chunks.take_out(db, ids):
         sql = """SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text
                  FROM documents d WHERE id = ? AND state = 'indexed'"""

@@ -1,4 +1,5 @@
-"""Vectors by content, and the embedders that made them: no text is embedded twice with one embedder."""
+"""Vectors by the hash of their text, and the embedders that made them. No text is embedded twice with one
+embedder."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from rag_core.types import DATA, EmbedderIdentity, Vectors
 CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
 CANARY_COSINE = 0.999
 
-_WITHHELD = -1  # in place of the number of attempts
+_WITHHELD = -1  # replaces the number of attempts
 _SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
     WHERE c.embed_hash = queue.hash AND NOT d.private)"""  # a text that not only private documents hold
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A text in the queue. If ``is_data``, it is for machines only and is not embedded."""
+    """A text in the queue. If ``is_data``, it is machine data and is not embedded."""
 
     hash: bytes
     text: str
@@ -33,9 +34,11 @@ class Pending:
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The next ``limit`` texts to embed: prose, then code, then data, each newest first. Left out are
-    texts that are withheld or failed ``attempts`` times, and, if not ``private``, texts that only private
-    documents contain."""
+    """Return the next ``limit`` texts to embed: prose, then code, then data, each newest first.
+
+    Texts are left out that are withheld or that failed ``attempts`` times. If ``private`` is false, texts
+    that only private documents contain are left out, too.
+    """
     sql = f"""SELECT q.hash, c.prefix, coalesce(c.kept_text, c.text), c.anchor_type FROM (
                  SELECT * FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
                  ORDER BY kind, modified_ns DESC, id DESC LIMIT ?) q
@@ -49,25 +52,26 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
 
 
 def pending_count(db: sqlite3.Connection) -> int:
-    """The number of texts that are still to be embedded."""
+    """Return the number of texts that are still to be embedded."""
     return int(db.execute("SELECT count(*) FROM queue WHERE attempts >= 0").fetchone()[0])
 
 
 def count_embedded(db: sqlite3.Connection, identity_id: int) -> int:
-    """The number of texts that are done for the embedder ``identity_id``, with or without a vector."""
+    """Return the number of texts that the embedder ``identity_id`` has processed, with or without a
+    vector."""
     sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
     return int(db.execute(sql, (identity_id,)).fetchone()[0])
 
 
 def withheld_count(db: sqlite3.Connection) -> int:
-    """The number of texts that are not sent to the embedder, because they are private and it is on another
+    """Return the number of private texts that are not sent to the embedder, because it is on another
     machine."""
     return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
 
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
     """Store the vectors of ``batch``, shape (len(batch), dimension), and remove its texts from the queue. A
-    dimension of 0 marks texts that the embedder cannot read, or that are for machines."""
+    dimension of 0 marks texts that the embedder cannot read, and machine data."""
     rows = vectors.astype("<f2")
     above = np.empty((len(rows), 0), np.uint8)
     if rows.size:
@@ -83,7 +87,7 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
-    """The number of passages that an embedder cannot read, in documents ``d`` that meet a condition.
+    """Return the number of passages that an embedder cannot read, in documents ``d`` that meet a condition.
     ``identity`` and ``condition`` are SQL."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
@@ -93,13 +97,13 @@ def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: 
 
 
 def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
-    """Record that the embedder refused a text. It stays in the queue for a later run."""
+    """Record that the embedder refused a text. The text stays in the queue for a later run."""
     db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))
 
 
 def withhold_private(db: sqlite3.Connection, reason: str) -> int:
-    """Withhold the queued texts that only private documents have, with a ``reason``, and release all
-    others. Without a reason release all. Returns how many are withheld."""
+    """Withhold the queued texts that only private documents have, and record the ``reason``. All other texts
+    are released. If the reason is '', all texts are released. Returns the number of withheld texts."""
     db.execute(f"UPDATE queue SET error = '', attempts = 0 WHERE attempts = {_WITHHELD}")
     if not reason:
         return 0
@@ -108,7 +112,7 @@ def withhold_private(db: sqlite3.Connection, reason: str) -> int:
 
 
 def unused(db: sqlite3.Connection) -> list[int]:
-    """The ids of vectors that no chunk has, or whose embedder is not used any more. This reads every
+    """Return the ids of vectors that no chunk has or whose embedder is no longer used. This reads every
     vector."""
     sql = f"""SELECT id FROM embeddings WHERE identity_id NOT IN ({ACTIVE}, {TARGET})
               OR NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"""
@@ -138,13 +142,13 @@ def vectors_of(
 class Counts:
     """The number of passages of a document in each state of embedding."""
 
-    embedded: int = 0  #: With a vector that searches use.
-    waiting: int = 0  #: Not embedded yet.
-    refused: int = 0  #: Waiting, and refused once.
-    unreadable: int = 0  #: In a script that the embedder cannot read.
-    data: int = 0  #: For machines alone.
-    bare: int = 0  #: With nothing to embed.
-    error: str = ""  #: Why they were refused.
+    embedded: int = 0  #: Passages with a vector that searches use.
+    waiting: int = 0  #: Passages not embedded yet.
+    refused: int = 0  #: Waiting passages that the embedder refused at least once.
+    unreadable: int = 0  #: Passages in a script that the embedder cannot read.
+    data: int = 0  #: Passages of machine data.
+    bare: int = 0  #: Passages without text to embed.
+    error: str = ""  #: The embedder's reason for refusing passages.
 
 
 def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
@@ -160,8 +164,8 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Add an embedder to the store if it is new; returns its row id. If the canary text gets another vector
-    than before, another model has this name now: the old row gets the digest ``former N``."""
+    """Add an embedder to the store if it is new. Returns its row id. If the vector of the canary text has
+    changed, a different model has the name now, and the old row gets the digest ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     names = "provider, model, digest, dimension, prompts"
     sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"
@@ -175,20 +179,20 @@ def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
 
 
 def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Make ``identity`` the embedder that the store's vectors belong to; returns its row id."""
+    """Make ``identity`` the embedder of the store's vectors. Returns its row id."""
     identity_id = add_identity(db, identity, canary)
     db.execute("INSERT OR REPLACE INTO meta VALUES ('identity_id', ?)", (str(identity_id),))
     return identity_id
 
 
 def same_canary(known: Vectors, now: Vectors) -> bool:
-    """Whether two vectors of the canary text are close enough to come from one model. Servers differ in the
+    """Whether two vectors of the canary text are similar enough to come from one model. Servers differ in the
     last digits."""
     return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
 
 
 def has_unused(db: sqlite3.Connection) -> bool:
-    """Whether the store has an embedder that is not used any more. Its vectors may still be stored."""
+    """Whether the store knows an embedder that is no longer used. Its vectors may still be stored."""
     sql = f"SELECT 1 FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET}) LIMIT 1"
     return db.execute(sql).fetchone() is not None
 

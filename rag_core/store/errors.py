@@ -1,4 +1,5 @@
-"""Errors of a store's file: whether the file or the disk is at fault, and what owners and guests are told."""
+"""Errors of a store's file: decides whether the file or the disk is at fault, and writes the messages for
+owners and guests."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ MEND = (
     "Check the disk, then repair the store. Where that fails, delete it, and import its export or index its"
     " folders again."
 )
-"""What to do about a store that is damaged."""
+"""Advice for a damaged store."""
 
-_UNREADABLE = "what is in it is damaged"  # in place of what SQLite and Python say, which quotes notes
+_UNREADABLE = "its content is damaged"  # replaces messages of SQLite and Python, which may quote notes
 
-# What can go wrong outside the program; anything else is a mistake in it and stays loud.
+# Errors from outside the program. All other errors are bugs and are raised unchanged.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _OUTSIDE = (
     *_DAMAGE,
@@ -25,30 +26,31 @@ _OUTSIDE = (
 
 
 def sqlite_name(error: BaseException) -> str:
-    """SQLite's name of an error, such as ``SQLITE_FULL``; '' if the error is not from SQLite."""
+    """Return SQLite's name of an error, such as ``SQLITE_FULL``, or '' if the error is not from SQLite."""
     return getattr(error, "sqlite_errorname", "")
 
 
 def is_outside(error: BaseException) -> bool:
-    """Whether an error of SQLite comes from outside the program: the file, the disk, the rights or another
-    process."""
+    """Whether an SQLite error has a cause outside the program: the file, the disk, the access rights or
+    another process."""
     return sqlite_name(error).startswith(_OUTSIDE)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error, or the cause of a StoreError, means that the file is damaged."""
+    """Whether an error means that the file is damaged. For a StoreError its cause is checked."""
     return sqlite_name(error.__cause__ or error).startswith(_DAMAGE)
 
 
 def blames_file(error: BaseException) -> bool:
-    """Whether an error of SQLite, or the cause of a StoreError, is due to the file's content, not to the
-    disk, the rights or another process."""
+    """Whether the file's content caused an SQLite error, and not the disk, the access rights or another
+    process. For a StoreError its cause is checked."""
     cause = error.__cause__ or error
     return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not is_outside(cause))
 
 
 def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """Describe the damage in the file that caused ``error``; '' if the disk or the program is the cause."""
+    """Describe the damage in the file that caused ``error``. Returns '' if the disk or the program is the
+    cause."""
     is_elsewhere = isinstance(error, sqlite3.Error) and not blames_file(error)
     if is_elsewhere or isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return ""
@@ -64,7 +66,7 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 
 
 def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
-    """Raise StoreError if ``error`` means that the store cannot be read. Return if the program is at
+    """Raise StoreError if ``error`` means that the store cannot be read. Returns if the program is at
     fault."""
     if what := damage(db, error):
         message = f"Store {path.stem!r} cannot be read: {what}."
@@ -89,15 +91,15 @@ def system_says(error: BaseException) -> str:
 
 
 def not_written(message: str, folder: Path, kept: str = "") -> StoreError:
-    """Return the error for what the disk, or the rights on ``folder``, do not allow. ``message`` and
-    ``kept``, what was saved, are sentences."""
+    """Return the error for a write that the disk or the rights on ``folder`` did not allow. ``message`` is a
+    sentence. ``kept`` is a sentence about what was saved."""
     advice = f"Check that {str(folder)!r} can be written and that its disk is not full."
     return StoreError(message, f"{advice} {kept}".rstrip())
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
-    """Return ``error`` as ``viewer`` may read it: a guest gets no details, which can hold paths and parts
-    of private notes."""
+    """Return ``error`` as ``viewer`` may read it. Guests get no details, because details can contain paths
+    and parts of private notes."""
     if isinstance(error, StoreError):
         cause = error
         if not viewer.is_owner:

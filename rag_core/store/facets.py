@@ -1,4 +1,4 @@
-"""How many of the documents that match a query have each type, tag, folder and year."""
+"""Counts the documents that match a query, by type, tag, folder and year."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from rag_core.text import tags
 from rag_core.types import Facets, Query, Viewer
 
 _MOST = 20_000
-"""The most matching documents that a search counts."""
+"""Maximum number of matching documents that a search counts."""
 
 _KINDS = ("type", "tag", "folder", "store", "year")
-"""Each is a key of the query language, but ``year``, which is ``date:`` there."""
+"""The kinds of facets. Each is a key of the query language, except ``year``, which is written ``date:``."""
 
 MOST_PROPERTIES, MOST_VALUES = 8, 20
-"""The properties that a search counts at most, and the values of each."""
+"""Maximum number of properties that a search counts, and of values of each property."""
 
-_SCANS = 8  # chunks that are looked at in the time in which one is found by its id
+_SCANS = 8  # chunks that can be scanned in the time that one look-up by id takes
 _Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The values of one kind of facet: ``places`` and ``numbers`` are pairs of a document and a value."""
+    """The values of one kind of facet. ``places`` and ``numbers`` form pairs of a document and a value."""
 
     values: tuple[str, ...]
-    places: _Numbers  #: Of the document among all.
-    numbers: _Numbers  #: Of the value among ``values``.
+    places: _Numbers  #: Index of the document in `_Documents.ids`.
+    numbers: _Numbers  #: Index of the value in ``values``.
 
 
 @dataclass(frozen=True, slots=True)
 class _Properties:
-    """The property values of all documents. ``Open`` and ``open`` are two spellings of one value, as
-    filters ignore case."""
+    """The property values of all documents. Filters ignore case, so ``Open`` and ``open`` are two spellings
+    of one value."""
 
-    ids: _Numbers  #: The documents, once for each of their spellings.
-    numbers: _Numbers  #: The number of the spelling that each of ``ids`` has.
-    spellings: tuple[tuple[str, str], ...]  #: Name and value as written.
-    value_of: _Numbers  #: The number of the value of each spelling.
-    key_of: _Numbers  #: The number of the key of each value.
+    ids: _Numbers  #: Document ids, one entry for each spelling in the document.
+    numbers: _Numbers  #: Index of the spelling for each entry of ``ids``.
+    spellings: tuple[tuple[str, str], ...]  #: (name, value) as written.
+    value_of: _Numbers  #: Index of the value for each spelling.
+    key_of: _Numbers  #: Index of the key for each value.
 
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
     """All documents with the values that facets count."""
 
-    ids: _Numbers  #: Ascending.
-    columns: dict[str, _Column]  #: By kind; ``written`` are the tags as spelled, for viewers of the document.
+    ids: _Numbers  #: Document ids in ascending order.
+    columns: dict[str, _Column]  #: Values by kind; ``written`` holds tags as spelled in documents.
 
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
@@ -65,8 +65,8 @@ def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
 
 
 def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = _MOST) -> list[int]:
-    """The ids of at most ``most`` (-1: all) documents that are ``allowed`` and have every word of the query
-    in one passage. A query without words matches all."""
+    """Return the ids of at most ``most`` documents (-1: all) that are ``allowed`` and have every word of the
+    query in one passage. A query without words matches all documents."""
     sql, values = _matching(db, query, allowed)
     sql = f"SELECT json_group_array(id) FROM ({sql} LIMIT {most})"
     return list(json.loads(db.execute(sql, values).fetchone()[0]))
@@ -75,8 +75,9 @@ def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most:
 def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
     """Count the results in one store, by each value.
 
-    ``result_of`` maps document ids to numbers of results; copies have the same number. A folder counts all
-    documents below it, and a tag those of its nested tags; ``""`` is the folder of files at the root.
+    ``result_of`` maps document ids to result numbers. Copies of one document have the same number and count
+    once. A folder includes the documents in its subfolders, and a tag those of its nested tags. ``""`` is the
+    root folder.
     """
     documents = kept(db, _documents)
     results = _results(documents.ids, result_of)
@@ -98,7 +99,7 @@ def at_least(fitting: Facets, matching: Facets) -> Facets:
 
 
 def _results(ids: _Numbers, result_of: Mapping[int, int]) -> _Numbers:
-    """For each document the number of its result; -1 if it has none."""
+    """Return the result number of each document, or -1 if it has none."""
     if not result_of:
         return np.full(len(ids), -1, np.int64)
     documents = np.array(sorted(result_of), np.int64)
@@ -108,14 +109,14 @@ def _results(ids: _Numbers, result_of: Mapping[int, int]) -> _Numbers:
 
 
 def _distinct(results: _Numbers, numbers: _Numbers, size: int) -> _Numbers:
-    """For each of ``size`` values the number of different results that have it."""
+    """Return the number of distinct results for each of ``size`` values."""
     is_result = results >= 0
     pairs = np.unique(results[is_result] * size + numbers[is_result])
     return np.bincount(pairs % size, minlength=size) if size else np.zeros(0, np.int64)
 
 
 def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
-    """Return the SQL for the ids of the matching documents, and the values to bind."""
+    """Return SQL for the ids of the matching documents, then the values to bind."""
     is_all = find.takes_all(db, allowed)
     sql = f"""SELECT DISTINCT c.document_id AS id FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {allowed.sql}"""
@@ -125,14 +126,14 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
         )
         return (every_document, ()) if is_all else (sql, allowed.values)
     every = _match_every(query)
-    if is_all:  # by the index alone: rows of chunks are large, and lie apart
+    if is_all:  # reads only the index, because rows of chunks are large and scattered
         return (
             """SELECT DISTINCT c.document_id AS id FROM words
                CROSS JOIN chunks c INDEXED BY chunks_documents ON c.id = words.rowid WHERE words MATCH ?""",
             (every,),
         )
     rarest = min(lexical.holders(db, list(query.terms.forms)).values(), default=0)
-    is_many = rarest * _SCANS > kept(db, lexical.chunk_count)  # then a look at each chunk is faster
+    is_many = rarest * _SCANS > kept(db, lexical.chunk_count)  # then scanning all chunks is faster
     chunk = "+c.id" if is_many else "c.id"
     return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*allowed.values, every)
 
@@ -173,7 +174,7 @@ def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
 
 
 def joined_facets(some: Iterable[Facets]) -> Facets:
-    """Add up the facets of several stores; the most frequent values come first."""
+    """Add up the facets of several stores. The most frequent values come first."""
     total: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
     for facets in some:
         for kind, counts in facets.items():
@@ -183,8 +184,8 @@ def joined_facets(some: Iterable[Facets]) -> Facets:
 
 
 def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
-    """Count the results by property and value, most frequent first, as in `count_values`. Properties with
-    many values that each have one result, such as an address, are left out."""
+    """Count the results by property and value, most frequent first, as `count_values` does. Properties are
+    left out if they have many values with one result each, such as addresses."""
     known = kept(db, _properties)
     results = _results(known.ids, result_of)
     counts = _distinct(results, known.value_of[known.numbers], len(known.key_of))
@@ -205,7 +206,7 @@ def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Fa
 
 def _add_values(facets: Facets, known: _Properties, counts: Mapping[int, int], spelled: _Numbers) -> None:
     """Add the values of one property and their ``counts`` to ``facets``. Each value gets its most frequent
-    spelling; the property gets its name as spelled with the first value."""
+    spelling. The property gets the name that is written with the first value."""
     shown = [known.spellings[_commonest_spelling(known, number, spelled)] for number in counts]
     values = facets.setdefault(shown[0][0], {})
     for count, (_, written) in zip(counts.values(), shown, strict=True):
@@ -213,8 +214,8 @@ def _add_values(facets: Facets, known: _Properties, counts: Mapping[int, int], s
 
 
 def _commonest_spelling(known: _Properties, value: int, counts: _Numbers) -> int:
-    """The number of the spelling of a value that most results have. ``counts`` are the results of each
-    spelling."""
+    """Return the index of the most frequent spelling of a value. ``counts`` holds the number of results of
+    each spelling."""
     spellings = np.flatnonzero(known.value_of == value)
     return int(spellings[np.argmax(counts[spellings])])
 
@@ -242,7 +243,7 @@ def _properties(db: sqlite3.Connection) -> _Properties:
 
 
 def joined_properties(some: Iterable[Facets]) -> Facets:
-    """Add up the properties of several stores; the most frequent properties and values come first."""
+    """Add up the properties of several stores. The most frequent properties and values come first."""
     total: dict[str, Counter[str]] = {}
     for facets in some:
         for name, values in facets.items():
@@ -252,7 +253,7 @@ def joined_properties(some: Iterable[Facets]) -> Facets:
 
 
 def property_names(db: sqlite3.Connection, viewer: Viewer) -> dict[str, str]:
-    """The properties of documents that ``viewer`` may see, most frequent first: key → name."""
+    """Return the properties of documents that ``viewer`` may see, most frequent first: key → name."""
     return kept(db, _all_names if viewer.is_owner else _public_names)
 
 
@@ -268,7 +269,7 @@ def _public_names(db: sqlite3.Connection) -> dict[str, str]:
 
 
 def property_values(db: sqlite3.Connection, key: str, viewer: Viewer, most: int) -> list[str]:
-    """The most frequent values of a property, as written, at most ``most``."""
+    """Return at most ``most`` values of a property as written, most frequent first."""
     sql = f"""SELECT min(p.written) FROM properties p JOIN documents d ON d.id = p.document_id
               WHERE p.key = ? AND {find.visible(viewer).sql}
               GROUP BY p.value ORDER BY count(*) DESC LIMIT ?"""

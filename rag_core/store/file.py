@@ -1,4 +1,4 @@
-"""One store: one SQLite file that describes itself."""
+"""A store: one SQLite file that describes itself."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ def meta(db: sqlite3.Connection) -> dict[str, str]:
 
 
 def generation(db: sqlite3.Connection) -> int:
-    """Return the store's generation, a number that every write raises. Values computed at a lower
-    generation may be out of date."""
+    """Return the store's generation, a number that every write raises. A value computed at a lower generation
+    may be out of date."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 
 def id_of(path: Path) -> str:
-    """Return the id in a store's file of any name, without changing it; '' for any other file."""
+    """Return the id of the store in a file, without changing the file. Returns '' if the file is not a
+    store."""
     with suppress(StoreError, sqlite3.Error, KeyError), closing(connect(path, STILL)) as db:
         return meta(db)["id"]
     return ""
@@ -64,13 +65,13 @@ TARGET = "(SELECT value FROM meta WHERE key IN ('identity_id', 'next_identity_id
 
 
 class Known(NamedTuple):
-    """An embedder as a store keeps it."""
+    """An embedder as the store knows it."""
 
     id: int
     identity: EmbedderIdentity
     canary: Vectors
-    mean: Vectors  #: What the sign bits of its vectors are about (see `signs`).
-    width: int  #: How widely searches choose by them.
+    mean: Vectors  #: The mean vector that its sign bits are relative to (see `signs`).
+    width: int  #: How widely searches choose by sign bits: an index of `vectors.local.WIDTHS`.
 
 
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
@@ -84,26 +85,26 @@ def _known(db: sqlite3.Connection, which: str) -> Known | None:
 
 
 active_identity = partial(_known, which=ACTIVE)
-"""The identity whose vectors are searched, if there are any yet."""
+"""Return the embedder whose vectors are searched, or None if there are no vectors yet."""
 
 target_identity = partial(_known, which=TARGET)
-"""The identity that texts are embedded for, if an embedder was ever used."""
+"""Return the embedder that texts are embedded with, or None if none was ever used."""
 
 
 def spec_rows(spec: ChunkSpec) -> dict[str, str]:
-    """The rows of ``meta`` that hold how documents are cut into passages."""
+    """Return the rows of ``meta`` for the settings by which documents are split into passages."""
     sizes, chunkers = json.dumps(spec.sizes), json.dumps(spec.chunkers)
     return {"max_tokens": str(spec.max_tokens), "chunk_sizes": sizes, "chunkers": chunkers}
 
 
 def new_generation() -> str:
-    """Return a start value for the generation that no cache can know, even from an earlier store of this
-    name."""
+    """Return a start value for the generation. No cache can contain it, even from an earlier store of the
+    same name."""
     return str(time.time_ns() // 1000)
 
 
 def now() -> str:
-    """The current time as stores write it: ISO 8601, UTC, whole seconds."""
+    """Return the current time as stores write it: ISO 8601, UTC, whole seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -122,19 +123,19 @@ class Store:
             raise StoreError(problem, "Check that its file is still there and who may read it.") from error
         self._readers = Readers(self._file)
         self.read = self._readers.borrow
-        """A read-only connection in one consistent snapshot."""
+        """Lends a read-only connection in one consistent snapshot."""
         self._writer = Writer(self._file)
         try:
             about = self._meta()
             self.id = about["id"]
             self.created_at = about["created_at"]
             self.metric = about["metric"]
-            _ = about["embedder"], about["backend"], self.spec  # the rest can be read as well
+            _ = about["embedder"], about["backend"], self.spec  # checks that these can be read
             if not self.is_as_decided():
                 raise self._differs()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
-            problem = f"Store {self.name!r} is damaged: it does not say what it is."
+            problem = f"Store {self.name!r} is damaged: its description of itself is incomplete."
             raise StoreDamaged(problem, MEND) from error
         except StoreError:
             self.close()
@@ -146,12 +147,12 @@ class Store:
 
     @property
     def embedder(self) -> str:
-        """The name of the embedder that searches use; a switch changes it."""
+        """The name of the embedder that searches use. A switch changes it."""
         return self._meta()["embedder"]
 
     @property
     def target_embedder(self) -> str:
-        """The name of the embedder that runs use; during a switch, the new one."""
+        """The name of the embedder that runs use. During a switch this is the new one."""
         about = self._meta()
         return about.get("next_embedder", about["embedder"])
 
@@ -162,7 +163,7 @@ class Store:
 
     @property
     def spec(self) -> ChunkSpec:
-        """How documents of this store are cut into passages."""
+        """The settings by which documents of this store are split into passages."""
         about = self._meta()
         sizes, chunkers = json.loads(about["chunk_sizes"]), json.loads(about.get("chunkers", "{}"))
         pairs = zip(sizes, map(tuple, sizes.values()), strict=True)
@@ -185,12 +186,22 @@ class Store:
         facts: Mapping[str, str] = {},
         make_room: Callable[[], None] = lambda: None,
     ) -> Store:
-        """Make a new store file and open it; an error leaves no file. ``facts`` are further rows of
-        ``meta``; ``make_room`` is called just before the file appears. Raises StoreError."""
+        """Create a store file and open it. An error leaves no file. Raises StoreError.
+
+        Args:
+            path: The store file to create.
+            embedder: The name of the embedder.
+            spec: The settings by which documents are split into passages.
+            backend: The kind of vector index.
+            metric: The metric that compares vectors.
+            facts: Further rows of ``meta``.
+            make_room: Called just before the file is put in place.
+
+        """
         try:
             with staging_folder(path.parent) as room:
                 unfinished = room / path.name
-                unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
+                unfinished.touch(mode=0o600)  # for the owner only; SQLite's other files copy this
                 with closing(new_file(unfinished)) as db:
                     about = {
                         "id": str(uuid.uuid4()),
@@ -203,7 +214,7 @@ class Store:
                         **facts,
                     }
                     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
-                    db.execute("PRAGMA journal_mode = WAL")  # last: a log that cannot be folded is lost
+                    db.execute("PRAGMA journal_mode = WAL")  # last: a log left behind is lost
                 make_room()
                 put_in_place(unfinished, path)
         except (OSError, sqlite3.Error) as error:
@@ -218,8 +229,8 @@ class Store:
         db = connect(self.path, STILL if still else "rw", busy_timeout_s)
         try:
             if not still and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                # An import and a rename leave the log off. It goes by the name of the file, which an open log
-                # keeps; without one only the lock does.
+                # Imports and renames switch the log off. An open log keeps the file from being renamed;
+                # without a log only the lock does.
                 with self.hold("make"):
                     db.execute("PRAGMA journal_mode = WAL")
             elif not still:
@@ -237,23 +248,25 @@ class Store:
 
     @contextmanager
     def hold(self, work: lock.Work) -> Iterator[None]:
-        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError if the file was
-        replaced."""
+        """Context manager: hold the lock of this store. Raises StoreBusy or InUpkeep if another process holds
+        the lock, and StoreError if the file was replaced."""
         with lock.hold(self.path, work):
             self._file.require()
             yield
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction that raises ``generation``, so that cached answers are renewed."""
+        """Context manager: a write transaction that raises ``generation``, so that cached answers are
+        renewed."""
         with self._writer.transaction() as db:
             yield db
             db.execute(_RAISE_GENERATION)
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction for decisions of the owner: durable, and also saved in the file next to the
-        store. Raises StoreDamaged if the store has lost earlier decisions."""
+        """Context manager: a write transaction for decisions of the owner. It is durable, and the decisions
+        are also saved in the file next to the store. Raises StoreDamaged if the store has lost earlier
+        decisions."""
         with self._writer.transaction(durable=True) as db:
             before = decisions.read(db)
             if decisions.standing(self.path, before) == "other":
@@ -264,12 +277,12 @@ class Store:
                 decisions.save(self.path, decisions.read(db), before)
             except OSError as error:
                 raise cannot_write(self.path, error) from error
-        with suppress(OSError, StoreError), self._writer.transaction() as db:  # else the next opening does it
+        with suppress(OSError, StoreError), self._writer.transaction() as db:  # or the next opening does
             decisions.settle(self.path, db)
 
     def is_as_decided(self) -> bool:
-        """Whether the store has the same decisions as the file next to it. A missing, damaged or unfinished
-        file is written anew."""
+        """Whether the store has the same decisions as the file next to it. If the file is missing, damaged or
+        unfinished, it is written again."""
         with self.read() as db:
             standing = decisions.standing(self.path, decisions.read(db))
         if standing != "as decided" and connection.can_be_written(self.path.parent):
@@ -287,8 +300,8 @@ class Store:
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction for progress and requests, which change no answers and do not raise
-        ``generation``."""
+        """Context manager: a write transaction for progress and requests. These change no answers, so
+        ``generation`` stays."""
         with self._writer.transaction() as db:
             yield db
         self._writer.checkpoint(connection.LOG_LIMIT)
@@ -315,14 +328,14 @@ class Store:
 def put_in_place(unfinished: Path, path: Path) -> None:
     """Rename a complete store file to ``path``, under the lock of ``path``. Raises FileExistsError."""
     with lock.hold(path, "make"):
-        if not path.exists():  # what a store that was deleted by hand left is not this one's
+        if not path.exists():  # files of a store that was deleted by hand
             _remove_beside(path)
         system.move_to_new(unfinished, path)
 
 
 def remove(path: Path, close: Callable[[], None]) -> None:
-    """Remove the files of a store, damaged or not. ``close`` is called to close it in this process. Raises
-    StoreBusy."""
+    """Delete the files of a store, damaged or not. ``close`` is called to close the store in this process.
+    Raises StoreBusy."""
     with lock.hold(path, "delete"):
         close()
         try:
@@ -340,14 +353,21 @@ def remove(path: Path, close: Callable[[], None]) -> None:
 def rename(
     path: Path, target: Path, close: Callable[[], None], make_room: Callable[[], None] = lambda: None
 ) -> None:
-    """Rename the store file ``path`` to ``target``. ``close`` closes it in this process; ``make_room`` is
-    called when all is ready.
+    """Rename the store file ``path`` to ``target``.
 
-    Raises StoreBusy while another process uses it, StoreError when ``target`` exists, the file is damaged
-    or the folder cannot be written.
+    Args:
+        path: The store file.
+        target: The new path.
+        close: Closes the store in this process.
+        make_room: Called just before the files are renamed.
+
+    Raises:
+        StoreBusy: Another process uses the store.
+        StoreError: ``target`` exists, the file is damaged, or the folder cannot be written.
+
     """
     with lock.hold(path, "rename"), ExitStack() as held:
-        if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
+        if target.name.casefold() != path.name.casefold():  # otherwise both may be one file and lock
             held.enter_context(lock.hold(target, "rename"))
             if target.exists():
                 raise StoreError(f"Store {target.stem!r} exists already.", "Choose another name.")
@@ -355,10 +375,10 @@ def rename(
         db = held.enter_context(closing(connect(path, "rw")))
         try:
             db.execute(f"PRAGMA busy_timeout = {_RENAME_TIMEOUT_MS}")
-            db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
+            db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name
             db.execute("BEGIN EXCLUSIVE")
             make_room()
-            if not system.rules.moves_open_files:  # whoever opens it now keeps it from being renamed
+            if not system.rules.moves_open_files:  # an open file cannot be renamed
                 db.close()
             _rename_all(path, target)
         except (sqlite3.DatabaseError, OSError) as error:
@@ -372,13 +392,13 @@ def rename(
 
 
 def _rename_all(path: Path, target: Path) -> None:
-    """Rename a closed store with the files next to it. Raises OSError; then it has its old name."""
+    """Rename a closed store with the files next to it. If OSError is raised, the store has its old name."""
     beside, target_beside = decisions.beside(path), decisions.beside(target)
     if has_decisions := beside.exists():
         system.replace(beside, target_beside)
-    else:  # what a store that was deleted by hand left
+    else:  # left by a store that was deleted by hand
         target_beside.unlink(missing_ok=True)
-    try:  # after its decisions, which it must not find to be another store's
+    try:  # after its decisions: it must not find those of another store
         system.when_free(partial(path.rename, target))
     except OSError:
         if has_decisions:
@@ -394,27 +414,29 @@ def in_use(path: Path, advice: str) -> StoreBusy:
 
 
 def take_place(new: Path, path: Path) -> Path:
-    """Put the file ``new``, which nobody has open, in the place of the store ``path``, whose lock the
-    caller holds. Returns the path of the old file, which is kept. Other processes must open the store
-    again. Raises OSError."""
+    """Replace the store ``path`` by the file ``new``. Returns the path under which the old file is kept.
+    Other processes must open the store again. Raises OSError.
+
+    No process may have ``new`` open, and the caller must hold the lock of the store.
+    """
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     system.require_free(path)
     system.keep_as(path, kept)
     if connection.log_size(path):
         shutil.copyfile(f"{path}-wal", f"{kept}-wal")
-    remove_log(path)  # or SQLite would take it for that of the new file
+    remove_log(path)  # otherwise SQLite would use it for the new file
     system.replace(new, path)
     return kept
 
 
 def _copies(path: Path) -> list[Path]:
-    """The earlier states of a store, kept next to it: damaged files, and its decisions where an earlier
-    version brought it up to date."""
+    """Return the earlier states of a store that are kept next to it. These are damaged files, and decisions
+    saved before an earlier version updated the schema."""
     return [file for kind in (_DAMAGED, ".schema-") for file in path.parent.glob(f"{path.name}{kind}*")]
 
 
 def remove_log(path: Path) -> None:
-    """Remove the write-ahead log of a store that nobody has open."""
+    """Remove the write-ahead log of a store that no process has open."""
     for suffix in connection.OF_LOG:
         system.when_free(partial(Path(f"{path}{suffix}").unlink, missing_ok=True))
 
@@ -430,8 +452,8 @@ def new_file(path: Path) -> sqlite3.Connection:
     with ExitStack() as failing:
         db = sqlite3.connect(path, isolation_level=None)
         failing.callback(db.close)
-        db.execute(f"PRAGMA page_size = {_PAGE_SIZE}")  # before anything is written, or it is ignored
+        db.execute(f"PRAGMA page_size = {_PAGE_SIZE}")  # ignored unless set before the first write
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
         migrations.migrate(db, path.name)
-        failing.pop_all()  # nothing failed: the caller closes it
+        failing.pop_all()  # success: the caller closes the connection
     return db

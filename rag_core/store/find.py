@@ -1,7 +1,9 @@
-"""Reading for a search: what may be found, the filters of queries, and the rows of a hit.
+"""Reads from a store for a search: the condition for what may be found, the filters of queries, and the rows
+of hits.
 
-``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL. Every read joins
-``chunks c`` with ``documents d`` under it, so that no private or filtered document is counted or shown.
+``Eligible`` is the only place where filters, phrases, exclusions and the viewer become SQL. Every query joins
+``chunks c`` with ``documents d`` under this condition, so no private or filtered document is counted or
+shown.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ from rag_core.text.words import (
 from rag_core.types import Filters, Phrase, Query, Sort, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
-"""The SQL of all private chunks."""
+"""SQL for the ids of all private chunks."""
 
 _NAMES = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path"))
 _HOLDS = f"(has_phrase({_NAMES}, ?) OR shows_phrase(c.text, d.file_type, ?))"
-# +c.id: a filter, never the planner's way in, which would meet every match for every key.
+# "+c.id" keeps SQLite from starting with this condition: it would visit every match for every key.
 _HAS_WORDS = "+c.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
 _HAS_ANYWHERE = (
     "+c.id IN (SELECT rowid FROM words WHERE words MATCH ? UNION ALL"
@@ -56,20 +58,20 @@ _Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (doc
 class Filter:
     """A kind of filter in queries, such as ``type:``."""
 
-    field: str  #: Where `Filters` keeps its values.
-    keys: tuple[str, ...]  #: Its names in a query, the main one first.
-    sql: Callable[[tuple[str, ...]], _Condition]  #: The condition for some values.
-    clean: Callable[[str], str] = str  #: Makes a value as it is kept of one that was typed.
-    lacks: str = ""  #: How a notice says that no document fits it.
-    facet: str = ""  #: Which of `facets` holds its values; '' for none.
-    is_day: bool = False  #: Whether it has one value, a day.
-    #: Groups the values: of each group one must hold.
+    field: str  #: The field of `Filters` that holds its values.
+    keys: tuple[str, ...]  #: Its names in a query, the main name first.
+    sql: Callable[[tuple[str, ...]], _Condition]  #: Returns the condition for some values.
+    clean: Callable[[str], str] = str  #: Converts a typed value to the stored form.
+    lacks: str = ""  #: The words of a notice that no document matches it.
+    facet: str = ""  #: The kind of facet with its values; '' if there is none.
+    is_day: bool = False  #: Whether it takes a single value, a day.
+    #: Groups the values. A document must match one value of each group.
     apart: Callable[[tuple[str, ...]], Sequence[tuple[str, ...]]] = lambda values: (values,)
 
 
 def _one_of(sql: str, compared: Callable[[str], str] = str) -> Callable[[tuple[str, ...]], _Condition]:
-    """Return a function that makes the condition ``sql`` for some values: they fill its ``{}``, each
-    converted by ``compared``."""
+    """Return a function that builds a condition for some values. It puts a ``?`` for each value into the
+    ``{}`` of ``sql``. The values are converted by ``compared``."""
     return lambda values: (sql.format(", ".join("?" * len(values))), tuple(map(compared, values)))
 
 
@@ -80,13 +82,13 @@ _pages = _one_of("c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({})")
 
 
 def _escaped(text: str) -> str:
-    """Escape ``text`` for LIKE, so that it has no wildcards."""
+    """Escape the wildcards in ``text`` for LIKE."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _worded(text: str) -> Callable[[tuple[str, ...]], _Condition]:
-    """Return a function that makes a condition for some values: the SQL expression ``text`` contains the
-    words of at least one of them."""
+    """Return a function that builds a condition for some values: the SQL expression ``text`` must contain the
+    words of at least one value."""
 
     def holds(values: tuple[str, ...]) -> _Condition:
         parts: list[str] = []
@@ -172,23 +174,27 @@ FILTERS = (
     Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
 )  # fmt: skip
-"""A new filter is a field of `types.Filters` and a row here, before the days, which stay last. The query
-language, ``--filter``, REST and MCP take it from here; a box on the pages needs `ui.search.filters` and
-`ui.frame.search_state`."""
+"""All kinds of filters. To add one, add a field to `types.Filters` and a row here, before the filters of
+days, which stay last.
+
+The query language, ``--filter``, REST and MCP then know it. A control on the pages also needs
+`ui.search.filters` and `ui.frame.search_state`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
     """A condition on the chunks that a search may find."""
 
-    sql: str  #: A condition on ``c`` (chunks) and ``d`` (documents).
+    sql: str  #: Condition on ``c`` (chunks) and ``d`` (documents).
     values: tuple[Any, ...]  #: The bound values of ``sql``.
-    viewer: Viewer  #: Who may find it.
+    viewer: Viewer  #: The person who searches.
     narrows: bool  #: Whether it excludes something that ``viewer`` may see.
 
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
-    """Return the condition for what ``viewer`` may find with the filters and phrases of ``query``."""
+    """Return the condition for the chunks that ``viewer`` may find with the filters and phrases of
+    ``query``."""
     conditions: list[_Condition] = []
     for sign, filters in (("", query.filters), ("", query.beside), ("NOT ", query.excluded)):
         conditions += _filtered(sign, filters)
@@ -205,7 +211,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
 
 
 def _filtered(sign: str, filters: Filters) -> list[_Condition]:
-    """Return a condition for each filter that is set; each begins with ``sign`` ('' or 'NOT ')."""
+    """Return a condition for each filter that is set. Each begins with ``sign``, which is '' or 'NOT '."""
     conditions: list[_Condition] = []
     for kind in FILTERS:
         value = getattr(filters, kind.field)
@@ -247,7 +253,7 @@ def takes_all(db: sqlite3.Connection, allowed: Eligible) -> bool:
 
 def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> str:
     """Return an FTS5 expression for passages with at least one of the units ``some``. ``further`` are the
-    columns for words of scripts without spaces, which unicode61 does not find."""
+    columns for scripts without spaces, whose words FTS5's tokenizer unicode61 does not find."""
     terms: list[str] = []
     for unit in chain.from_iterable(map(alternatives, some)):
         is_further = not unit.isascii() and is_unspaced(unit)
@@ -258,7 +264,7 @@ def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> s
 
 
 _FIRST = "coalesce(min(CASE WHEN c.kept IS NOT '[]' THEN c.id END), min(c.id))"
-"""SQL of a document's first passage that is not all furniture, else of its first."""
+"""SQL for the id of a document's first passage that is not only furniture, or else of its first passage."""
 
 
 _CALLED = "d.id IN (SELECT document_id FROM names WHERE key = ?)"
@@ -272,7 +278,7 @@ _IN_ORDER: Mapping[Sort, str] = {
 
 
 def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str) -> list[int]:
-    """The first chunk of each eligible document that is called ``name``, shortest paths first."""
+    """Return the first chunk of each eligible document called ``name``, shortest paths first."""
     sql = f"""SELECT {_FIRST} FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {_CALLED} AND {allowed.sql} GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}"""
     return [chunk_id for (chunk_id,) in db.execute(sql, (name, *allowed.values))]
@@ -281,8 +287,8 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
 def first_of_all(
     db: sqlite3.Connection, allowed: Eligible, limit: int, sort: Sort, name: str = ""
 ) -> list[int]:
-    """The first chunk of each eligible document, ordered by ``sort``. *best* means those called ``name``,
-    then the newest."""
+    """Return the first chunk of each eligible document, ordered by ``sort``. With *best*, documents called
+    ``name`` come first, then the newest."""
     order, values = _IN_ORDER[sort], allowed.values
     if sort == "best" and name:
         order, values = f"{_CALLED} DESC, {order}", (*values, name)
@@ -292,8 +298,9 @@ def first_of_all(
 
 
 def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int) -> dict[int, float]:
-    """The first chunks of eligible documents with a name that begins with ``name``: chunk id → ``name``'s
-    share of the whole name's length. At most ``limit``, those with the shortest names."""
+    """Return the first chunks of eligible documents with a name that begins with ``name``, at most ``limit``,
+    shortest names first. The result maps chunk ids to the length of ``name`` divided by the length of the
+    whole name."""
     sql = f"""WITH found AS (
                   SELECT d.id, min(length(n.key)) AS length
                   FROM names n JOIN documents d ON d.id = n.document_id
@@ -307,7 +314,7 @@ def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int
 
 
 def waiting_texts(db: sqlite3.Connection, viewer: Viewer) -> int:
-    """The number of texts that ``viewer`` may see and that searches cannot find by meaning yet. During a
+    """Return the number of texts visible to ``viewer`` that searches cannot find by meaning yet. During a
     switch, texts with a vector of the old embedder do not count."""
     if db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is None:
         return 0
@@ -334,13 +341,14 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
 class Unmatched(NamedTuple):
     """The filters of a query that no document matches."""
 
-    values: Sequence[tuple[Filter, str]] = ()  #: Each with its value; the two days are one, without a value.
-    together: bool = False  #: Whether no document matches all of them together.
+    #: Each filter with its value. The filters ``after`` and ``before`` count as one, with the value ''.
+    values: Sequence[tuple[Filter, str]] = ()
+    together: bool = False  #: Whether no document matches all of the filters together.
 
 
 def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatched:
-    """The filters of ``query`` that match nothing ``viewer`` may see in any of ``stores``. Stores that
-    cannot be read are left out. Patterns and the root folder are never reported."""
+    """Return the filters of ``query`` that match nothing visible to ``viewer`` in any of ``stores``. Stores
+    that cannot be read are left out. Patterns and the root folder are never reported."""
     values: dict[tuple[int, str], Query] = {}
     for filters in (query.filters, query.beside):
         for index, kind in enumerate(FILTERS):
@@ -366,7 +374,7 @@ def _matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
 
 
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
-    """The names of at most ``limit`` newest files that ``viewer`` may see, without folders."""
+    """Return the names, without folders, of at most ``limit`` newest files that ``viewer`` may see."""
     allowed = visible(viewer)
     sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed' AND d.part = ''
               ORDER BY d.date DESC, d.display LIMIT ?"""
@@ -374,29 +382,30 @@ def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
 
 
 def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
-    """The number of skipped files whose names end in ``suffix``, such as ``.pdf``. For the owner only."""
+    """Return the number of skipped files whose names end in ``suffix``, such as ``.pdf``. For the owner
+    only."""
     sql = """SELECT count(*) FROM documents
              WHERE state = 'skipped' AND part = '' AND lower(substr(display, ?)) = lower(?)"""
     return int(db.execute(sql, (-len(suffix), well_formed(suffix))).fetchone()[0])
 
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
-    """The ids of the eligible chunks among ``keys``: key → id."""
+    """Return the ids of the eligible chunks among ``keys``: key → id."""
     sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
               JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
     return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
 
 
 def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]:
-    """The rows of the chunks ``ids``, by id. The ids must have been checked for the viewer before."""
+    """Return the rows of the chunks ``ids``, by id. The caller must have checked the ids for the viewer."""
     sql = "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     rows = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     return {row["id"]: row for row in rows}
 
 
 def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
-    """Return the headings above a chunk, first as a tuple, then in one line. In Python files they begin
-    with the module: the file's name, or the folder's for ``__init__.py``."""
+    """Return the headings above a chunk, first as a tuple, then in one line. In Python files they begin with
+    the module: the name of the file, or of the folder for ``__init__.py``."""
     path: tuple[str, ...] = tuple(json.loads(chunk["heading_path"]))
     if file_type != "python":
         return path, chunk["headings"]
@@ -405,7 +414,7 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
 
 
 def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
-    """The chunk with the key ``key``, and up to ``around`` chunks before and after it, in reading order."""
+    """Return the chunk ``key``, and up to ``around`` chunks before and after it, in reading order."""
     sql = f"""SELECT c.*, d.file_type FROM chunks c JOIN documents d ON d.id = c.document_id
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}

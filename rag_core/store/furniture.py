@@ -1,9 +1,11 @@
-"""The shapes of the lines of documents, and those that so many documents have that they are furniture.
+"""Stores the shapes of documents' lines, and the shapes that count as furniture because many documents have
+them.
 
-`put_shapes` keeps the shapes of a document in the transaction that writes it. `put_repeated` keeps those that
-`count` finds and marks the documents that this changes as stale, in one transaction; `renew_furniture`
-finds the furniture of one of these again. So every document that is not stale has the furniture that
-``repeated`` says.
+`put_shapes` stores the shapes of a document when it is written. `put_repeated` stores the shapes that `count`
+finds, and marks the affected documents as stale.
+
+`renew_furniture` finds the furniture of one stale document again. So every document that is not stale has the
+furniture that the table ``repeated`` defines.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ def put_shapes(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None
 
 
 def repeated(db: sqlite3.Connection) -> frozenset[int]:
-    """The shapes that count as furniture."""
+    """Return the shapes that count as furniture."""
     return frozenset(chain.from_iterable(db.execute("SELECT shape FROM repeated")))
 
 
 def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
-    """Store ``now`` as the shapes that are furniture, and mark each document that this changes as stale."""
+    """Store ``now`` as the shapes that are furniture. Marks each document with an affected shape as stale."""
     changed = np.array(sorted(now ^ repeated(db)), np.int64)
     stale: list[int] = []
     for ids, lengths, hashes in _all(db):
@@ -56,12 +58,11 @@ def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
 
 
 def count(db: sqlite3.Connection) -> frozenset[int]:
-    """Find the shapes of lines that many documents have. Only documents that every viewer may see are
-    counted.
+    """Return the shapes of lines that many documents have. Only documents that every viewer may see are
+    counted: furniture changes scores, and scores must not reveal private content.
 
-    Furniture changes scores, which must not tell what private documents say. Documents with the same shapes
-    are copies and count once. To save work, shapes are first counted in buckets, and then one by one only
-    in large buckets.
+    Documents with the same shapes are copies and count once. To save work, shapes are first counted in
+    buckets, and then individually only in large buckets.
     """
     public = "FROM shapes s JOIN documents d ON d.id = s.document_id WHERE NOT d.private"
     distinct = f"SELECT min(s.document_id), s.hashes {public} GROUP BY s.hashes"
@@ -80,15 +81,15 @@ def count(db: sqlite3.Connection) -> frozenset[int]:
 
 
 def is_outdated(db: sqlite3.Connection) -> bool:
-    """Whether `count` would now find other shapes than those stored."""
+    """Whether `count` would now return other shapes than those stored."""
     return count(db) != repeated(db)
 
 
 def _all(
     db: sqlite3.Connection, sql: str = "SELECT document_id, hashes FROM shapes"
 ) -> Iterator[tuple[_Hashes, _Hashes, _Hashes]]:
-    """Yield batches of some thousand documents: their ids, the number of shapes of each, and all these
-    shapes in one array."""
+    """Yield batches of some thousand documents: their ids, their numbers of shapes, and all their shapes in
+    one array."""
     cursor = db.execute(sql)
     while rows := cursor.fetchmany(_DOCUMENTS_A_READ):
         ids, hashes = zip(*rows, strict=True)
@@ -97,13 +98,13 @@ def _all(
 
 
 def stale(db: sqlite3.Connection, limit: int) -> list[int]:
-    """The ids of at most ``limit`` documents whose furniture must be found again."""
+    """Return the ids of at most ``limit`` documents whose furniture must be found again."""
     sql = "SELECT document_id FROM shapes WHERE stale ORDER BY document_id LIMIT ?"
     return [*chain.from_iterable(db.execute(sql, (limit,)))]
 
 
 def renew_furniture(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
-    """Find the furniture of a document again; ``shapes`` are the shapes that count as furniture."""
+    """Find the furniture of a document again. ``shapes`` are the shapes that count as furniture."""
     (file_type,) = db.execute("SELECT file_type FROM documents WHERE id = ?", (document_id,)).fetchone()
     put_shapes(db, document_id, chunks.derive(db, document_id, file_type, shapes))
     seal(db, document_id)

@@ -1,4 +1,4 @@
-"""The health of a store: each check looks for one kind of fault, however damaged the file is."""
+"""Checks the health of a store. Each check looks for one kind of fault, however damaged the file is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DECISIONS = "decisions"
 _WORDS = "words"
 
 Find = Callable[[sqlite3.Connection], Iterator[str]]
-"""Names each fault in a short text."""
+"""Yields a short text that names a fault, for each fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,21 @@ class Check:
     """A check for one kind of fault."""
 
     name: str
-    one: str  #: The sentence about one fault.
-    many: str  #: The sentence about ``{count}`` of them.
+    one: str  #: The sentence for a single fault.
+    many: str  #: The sentence for ``{count}`` faults.
     find: Find
     severity: Severity = "fault"
 
 
 def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
-    """Run every check on ``store``; with ``files`` also compare its documents with their files. ``report``
-    gets (checks done, all checks) before each one, and may raise to stop. Raises StoreError for an
-    unreadable file."""
+    """Run every check on ``store``. Raises StoreError if the file cannot be read.
+
+    Args:
+        store: The store to check.
+        files: Whether to compare its documents with their files, too.
+        report: Called with (checks done, all checks) before each check; may raise to stop.
+
+    """
     started = time.perf_counter()
     results = [_decided(store)]
     with store.read() as db:
@@ -94,8 +99,8 @@ def _rows(sql: str) -> Find:
 
 
 def _structure(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield the faults that SQLite's own checks find, except in the index of words, which `_words`
-    checks."""
+    """Yield the faults that SQLite's own checks find. The index of words is left out, because `_words` checks
+    it."""
     for (text,) in db.execute("PRAGMA integrity_check"):
         if text != "ok" and "FTS5" not in text:
             yield text
@@ -104,9 +109,12 @@ def _structure(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _words(store: Store) -> Finding | None:
-    """Compare the index of words with the passages, by FTS5 on a writing connection. The index of furniture
-    is only checked in itself: FTS5 would report each passage without furniture. Returns None without a
-    fault."""
+    """Compare the index of words with the passages, by FTS5 on a writing connection. Returns None if there is
+    no fault.
+
+    The index of furniture is only checked for damage, because FTS5 would report every passage without
+    furniture.
+    """
     try:
         with store.note() as db:
             db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
@@ -116,7 +124,7 @@ def _words(store: Store) -> Finding | None:
             return Finding(_WORDS, "fault", "The index of words does not match the passages.", 1)
         if can_be_written(store.path) and can_be_written(store.path.parent):
             raise
-        sentence = "The index of words was not compared with the passages, as nothing can be written here."
+        sentence = "The index of words was not checked, because the store cannot be written."
         return Finding(_WORDS, "note", sentence, 1)
     return None
 
@@ -126,12 +134,11 @@ _JSON = (
     *(("chunks", "heading_path", "array"), ("sources", "include", "array"), ("sources", "exclude", "array")),
     *(("requests", "payload", "object"), ("jobs", "counts", "object"), ("jobs", "progress", "object")),
 )
-"""(table, column, what is in it): an object, or an array of texts."""
+"""(table, column, type of the JSON in it): an object, or an array of texts."""
 
 
 def _values(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield the rows with a value of the wrong kind. A text that is not UTF-8 raises an error when it is
-    read."""
+    """Yield the rows with a value of the wrong type. Reading a text that is not UTF-8 raises an error."""
     for table, column, kind in _JSON:
         is_right = f"json_type({column}) = '{kind}'"
         if kind == "array":
@@ -147,7 +154,7 @@ def _values(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _documents(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield the documents whose checksum is wrong. It covers passages, tags, names and links."""
+    """Yield the documents with a wrong checksum. The checksum covers passages, tags, names and links."""
     for document_id, display, crc32 in db.execute("SELECT id, display, crc32 FROM documents").fetchall():
         if checksums.document_crc(db, document_id) != crc32:
             yield display
@@ -168,8 +175,8 @@ _links = _rows(
 
 
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield the vectors whose checksum or sign bits are wrong. An empty vector is right: its text cannot be
-    embedded."""
+    """Yield the vectors with a wrong checksum or wrong sign bits. An empty vector is correct: its text cannot
+    be embedded."""
     known = db.execute("SELECT id, dimension FROM identities").fetchall()
     means = {number: signs.mean_of(db, number, dimension) for number, dimension in known}
     sql = """SELECT e.hash, e.vector, e.crc32, i.id, i.dimension, coalesce(s.bits, x'') FROM embeddings e
@@ -182,13 +189,14 @@ def _vectors(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def is_whole_vector(text_hash: bytes, vector: bytes, crc32: int, dimension: int) -> bool:
-    """Whether a stored vector has its checksum, and the dimension of its embedder or none."""
-    if not (isinstance(text_hash, bytes) and isinstance(vector, bytes)):  # of a damaged row
+    """Whether a stored vector has the right checksum, and either the dimension of its embedder or no
+    numbers."""
+    if not (isinstance(text_hash, bytes) and isinstance(vector, bytes)):  # the row is damaged
         return False
     return checksums.vector_crc(text_hash, vector) == crc32 and len(vector) in (0, 2 * (dimension or 0))
 
 
-# Passages that would never be found by meaning.
+# Passages that searches would never find by meaning.
 _unembedded = _rows(
     "SELECT d.display || ', passage ' || c.chunk_index FROM chunks c JOIN documents d ON d.id = c.document_id"
     " WHERE embed_hash <> :nothing AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.hash = c.embed_hash)"
@@ -197,8 +205,8 @@ _unembedded = _rows(
 
 
 def _files(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield the documents whose file changed or is gone since it was read. Documents of an attached index
-    have no file here and are left out."""
+    """Yield the documents whose file has changed or disappeared since it was read. Documents of an attached
+    index have no file here and are left out."""
     sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
              JOIN sources s ON s.id = d.source_id
              WHERE d.state = 'indexed' AND d.file_hash <> '' AND d.part = ''"""
@@ -209,7 +217,7 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
             data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], max(row["size"], 0))
         except OnlyInCloud:
             continue
-        except NotText:  # it is larger now, or no file at all
+        except NotText:  # the file is too large now, or no regular file
             yield f"{row['display']}: changed"
         except ExtractError:
             yield f"{row['display']}: gone, or not to be read"
@@ -259,8 +267,8 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "private",
-        "1 document is not marked as the rules for private notes and the exclusions say.",
-        "{count} documents are not marked as the rules for private notes and the exclusions say.",
+        "The mark of 1 document contradicts the rules for private notes or the exclusions.",
+        "The marks of {count} documents contradict the rules for private notes or the exclusions.",
         _private,
     ),
     Check("links", "1 link should lead elsewhere.", "{count} links should lead elsewhere.", _links),

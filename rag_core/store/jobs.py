@@ -1,5 +1,4 @@
-"""Jobs and requests. A job is one indexing run; a request is a row that asks the runner for
-something."""
+"""Jobs and requests. A job is one indexing run. A request is a row that asks the runner to do something."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from rag_core.types import FileResult, Job, Progress
 
 KEPT_JOBS = 50
 UNSAID = "Its process was killed, or the disk was full."
-"""The message of a job without an end whose runner is gone."""
+"""The message of a job that never ended because its process is gone."""
 
 _SAME = ("id", "start_time", "end_time", "duration_ms", "succeeded", "failed", "texts_embedded")
 LAST_RESULTS = "id IN (SELECT max(id) FROM job_results WHERE job_id = ? GROUP BY source_file)"
@@ -25,9 +24,9 @@ _RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processi
 
 
 def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
-    """Open a job. Returns its id, and whether the job before it was completed (True if there was none).
+    """Open a job. Returns its id, and whether the previous job was completed (True if there was none).
 
-    Texts that were refused are tried again. A job that a killed process left *running* becomes
+    Refused texts will be tried again. If a killed process left a job *running*, that job becomes
     *interrupted*.
     """
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
@@ -41,7 +40,7 @@ def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
 
 
 def note_progress(db: sqlite3.Connection, job: Job) -> None:
-    """Write the progress of a running job, or its end."""
+    """Write the progress or the end of a job."""
     db.execute(
         "UPDATE jobs SET state = :state, end_time = :end_time, duration_ms = :duration_ms,"
         " succeeded = :succeeded, failed = :failed, chunks_added = :total_chunks_added,"
@@ -58,8 +57,8 @@ def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
 
 
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
-    """The newest ``limit`` jobs, newest first, without their results. Unless ``running`` is True, a job in
-    state *running* was killed and is shown as *interrupted*."""
+    """Return the newest ``limit`` jobs, newest first, without their results. If ``running`` is False, a job
+    in state *running* was killed and is shown as *interrupted*."""
     newest_jobs: list[Job] = []
     for row in db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)):
         was_killed = row["state"] == "running" and not (running and not newest_jobs)
@@ -79,8 +78,8 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
 
 
 def _progress(row: sqlite3.Row) -> Progress:
-    """The last reported progress of a job. The time since then is added as idle, because a long step, such
-    as a batch on a server, reports nothing until it ends."""
+    """Return the last reported progress of a job. The time since then counts as idle, because a long step,
+    such as a batch on a server, reports nothing until it ends."""
     written = json.loads(row["progress"])
     progress = Progress(**written) if written else Progress("scanning", 0, 0)
     if row["state"] != "running":
@@ -91,7 +90,7 @@ def _progress(row: sqlite3.Row) -> Progress:
 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
-    """At most ``limit`` results of a job, one for each file, failures first. Unchanged files have no
+    """Return at most ``limit`` results of a job, one for each file, failures first. Unchanged files have no
     results."""
     columns = _RESULT.replace("outcome", "iif(outcome = 'failed', 'failure', 'success'), outcome", 1)
     sql = f"""SELECT {columns} FROM job_results WHERE {LAST_RESULTS}
@@ -105,9 +104,9 @@ class Request:
 
     id: int
     kind: Literal["index", "cancel"]
-    sources: tuple[int, ...] | None = None  #: Their ids; None: all that are not paused.
-    force: bool = False  #: Whether to read files that did not change, too.
-    paths: frozenset[bytes] | None = None  #: The files to look at; None: all.
+    sources: tuple[int, ...] | None = None  #: Ids of the sources; None for all that are not paused.
+    force: bool = False  #: Whether to read unchanged files, too.
+    paths: frozenset[bytes] | None = None  #: Files to look at; None for all.
     forget: bool = False  #: Whether to read nothing and forget every document of the sources.
 
 
@@ -120,7 +119,7 @@ def add_request(
     paths: Sequence[bytes] | None = None,
     forget: bool = False,
 ) -> None:
-    """Leave a request, ``index`` or ``cancel``, for the run that comes next or is under way."""
+    """Add a request, ``index`` or ``cancel``, for the current or next run."""
     files = None if paths is None else [path.hex() for path in paths]
     payload = json.dumps({"sources": sources, "force": force, "forget": forget, "paths": files})
     sql = "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)"
@@ -128,7 +127,7 @@ def add_request(
 
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
-    """The requests with an id above ``last``, oldest first."""
+    """Return the requests with an id above ``last``, oldest first."""
     requests: list[Request] = []
     for row in db.execute("SELECT id, kind, payload FROM requests WHERE id > ? ORDER BY id", (last,)):
         payload = json.loads(row["payload"])
@@ -141,6 +140,6 @@ def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:
-    """Remove the requests with ids up to ``last``, after their run has ended. The requests of a killed run
-    thus stay for the next one."""
+    """Delete the requests with ids up to ``last``. Called when their run has ended, so the requests of a
+    killed run stay for the next run."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))

@@ -1,4 +1,4 @@
-"""The languages that a store's text is in, and whether its owner was told of the model for them."""
+"""The languages of a store's text, and whether its owner was told about the model for them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rag_core.text.languages import language_of
 from rag_core.types import NAME
 
 SAMPLE = 200
-"""The most passages that are looked at."""
+"""Maximum number of passages that are examined."""
 
 _KEY = "language_advice"
 _SQL = f"SELECT id, text FROM chunks WHERE id >= ? AND anchor_type <> '{NAME}' ORDER BY id LIMIT 1"
 
 Said = Literal["", "told", "declined"]
-"""Whether the owner was told of the model for the store's languages, and wants none of it."""
+"""Whether the owner was told about the model for the store's languages, or declined it."""
 
 
 def languages(db: sqlite3.Connection) -> Counter[str]:
-    """Count the languages of passages spread evenly over the store (about 30 ms)."""
+    """Count the languages of passages spread evenly over the store. This takes about 30 ms."""
     lowest, highest = db.execute("SELECT min(id), max(id) FROM chunks").fetchone()
     if lowest is None:
         return Counter()
@@ -32,11 +32,11 @@ def languages(db: sqlite3.Connection) -> Counter[str]:
 
 
 def said(db: sqlite3.Connection) -> Said:
-    """Whether the owner was told."""
+    """Return whether the owner was told about the model."""
     known = meta(db).get(_KEY, "")
     return known if known in ("told", "declined") else ""  # type: ignore[return-value]
 
 
 def note_said(db: sqlite3.Connection, what: Said) -> None:
-    """Note that the owner was told, or declined."""
+    """Record that the owner was told about the model, or declined it."""
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, what))

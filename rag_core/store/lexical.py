@@ -1,13 +1,16 @@
-"""Passages by their words: the best by BM25, those with a longer word, and words one typing error away.
+"""Finds passages by words: the best by BM25, those with longer words, and those with words in furniture.
 
 FTS5 scores every passage with any of the words. MaxScore (Turtle & Flood, "Query evaluation: strategies and
-optimizations", Information Processing & Management 31, 1995) leaves out those whose words cannot reach the
-last of the best. What a word may add is set a little above what it adds as a rule, not at the most it can:
-that takes half the time, and of real passages the ten best stay the same, and 98 of the hundred best.
+optimizations", Information Processing & Management 31, 1995) skips passages that cannot reach the score
+of the last result.
 
-FTS5's scores only choose the candidates; `search.weigh` weighs these by the information of the words.
+The bound for a word is a little above its usual score, not its maximum. That takes half the time. In tests on
+real passages the ten best stay the same, and 98 of the hundred best.
 
-Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Nobody gets them.
+FTS5's scores only choose the candidates. `search.weigh` ranks these by the information of the words.
+
+Threat: FTS5 also counts private passages, so its scores reveal how often these contain a word. The scores are
+never shown.
 """
 
 from __future__ import annotations
@@ -32,46 +35,48 @@ from rag_core.store.file import Store
 from rag_core.text.words import SPACED_WORD, alternatives, fold, stem
 from rag_core.types import DATA, Query, Sort, Viewer
 
-# Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
+# Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; half or twice is as good.
 COLUMN_WEIGHTS = {
     "title": 2.0, "headings": 1.0, "path": 0.5, "tags": 1.5, "text": 1.0, "title_terms": 1.0, "terms": 0.7
 }  # fmt: skip
 
 FEW = 2000
-"""The number of matches that one millisecond can score, so that none needs to be skipped."""
+"""Number of matches that can be scored in one millisecond. With fewer matches none is skipped."""
 
 EXACT = "printf('%!.17g', {})"
-"""SQL for a floating number as a text that ``float`` reads without loss."""
+"""SQL that converts a floating-point number to a text that ``float`` reads without loss."""
 
-_OF_A_WORD = 1.25  # times its weight: BM25 of a word that a passage of half the usual length has once
-_WORTH_WHILE = 0.5  # leaving out fewer than the other matches saves less than it costs
+_OF_A_WORD = 1.25  # BM25 of a word, divided by its weight, in a passage of half the usual length
+_WORTH_WHILE = 0.5  # leaving out less than half of the matches costs more than it saves
 _WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS.values()))
 
-_LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
-_MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
-_MOST_LESS = 4  # letters by which a stem is shorter than a beginning of its words
-BEGUN = 100  # chunks that may have a longer word, for each
+_LEAST_BEGINNING = 4  # letters; words that share fewer are mostly unrelated
+_MOST_BEGINNINGS = 3  # each beginning scans all words of the index that begin so
+_MOST_LESS = 4  # letters by which a stem may be shorter than a beginning of its words
+BEGUN = 100  # maximum number of chunks for each beginning
 
-_MARGIN = 4  # times as many candidates for a guest, whose scores are counted again
-_NAMED = 5  # documents called as the query
-LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
-_RAREST = 24  # words of a pasted text that are looked for
-_MOST_COUNTS = 20_000  # they take 3 MB
+_MARGIN = 4  # guests get this many times as many candidates, because their scores are computed again
+_NAMED = 5  # maximum number of documents whose name is the query
+LEAST_NAME, _NAMES_BEGUN = 3, 10  # minimum letters of a beginning of a name, maximum number of documents
+_RAREST = 24  # maximum number of words of a pasted text that are searched
+_MOST_COUNTS = 20_000  # maximum number of cached counts, 3 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """The ids of the chunks in a store that match a query by words or names."""
 
-    named: Sequence[int]  #: Of documents whose name the query is; of all if the query has no words.
+    #: Chunks of documents whose name is the query; of all documents if the query has no words.
+    named: Sequence[int]
     #: The information of each unit of the query.
     information: Mapping[str, float] = field(default_factory=dict)
-    by_words: Sequence[int] = ()  #: With words of the query.
-    #: Of documents with a name that begins so → the share of the name that the query is.
+    by_words: Sequence[int] = ()  #: Chunks with words of the query.
+    #: Chunks of documents with a name that begins with the query → length of the query divided by the name's
+    #: length.
     begun_names: Mapping[int, float] = field(default_factory=dict)
-    begun: Sequence[int] = ()  #: With words that begin like the last one of the query.
-    aside: Sequence[int] = ()  #: With words of the query in furniture.
-    documents: DocumentWords = NO_DOCUMENTS  #: Which documents hold its rarer words.
+    begun: Sequence[int] = ()  #: Chunks with words that begin like the query's last word.
+    aside: Sequence[int] = ()  #: Chunks with words of the query in furniture.
+    documents: DocumentWords = NO_DOCUMENTS  #: Documents that hold several of the query's rarer words.
 
     @property
     def ids(self) -> list[int]:
@@ -90,7 +95,7 @@ def gather(
         store: The store to search.
         query: The query. If it has no words, the first documents in the order ``sort`` are gathered.
         allowed: The condition for eligible chunks.
-        limit: Most chunks by words; more for a guest, whose scores are computed again.
+        limit: Maximum number of chunks by words. It is higher for a guest, whose scores are computed again.
         words: Whether to search by words.
         sort: The order of documents for a query without words.
 
@@ -125,8 +130,8 @@ def _begun_names(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -
 def _begun(
     db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible
 ) -> list[int]:
-    """The ids of chunks with a word that begins like the query's last word, or like a word that no passage
-    has."""
+    """Return the ids of chunks with a word that begins like the query's last word, or like a word that no
+    passage has."""
     nowhere = [word for word in query.terms.words if not counts.get(word, 1)]
     if not nowhere and not query.terms.completed:
         return []
@@ -136,8 +141,8 @@ def _begun(
 def _aside(
     db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible, limit: int
 ) -> list[int]:
-    """The ids of the newest chunks whose furniture has a word that no passage has; for a query with
-    phrases, any word."""
+    """Return the ids of the newest chunks with words of the query in furniture. Only words that no passage
+    has are searched, or all words if the query has phrases."""
     units = [unit for unit in query.terms.forms if query.phrases or not counts[unit]]
     if not units:
         return []
@@ -149,9 +154,10 @@ def _aside(
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
-    """Return the rarest of ``words``, in their order, counted in passages that ``viewer`` may see.
+    """Return the rarest of ``words`` in their order, counted in passages that ``viewer`` may see.
 
-    ``words`` maps each word to its units. Words that no passage has are left out, unless no word is found.
+    ``words`` maps each word to its units. Words that no passage has are left out, unless no passage has any
+    of them.
     """
     counts: Counter[str] = Counter()
     for store in stores:
@@ -168,8 +174,8 @@ def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: 
 def by_words(
     db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible, limit: int
 ) -> list[tuple[int, float]]:
-    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25; higher is better). ``words`` are
-    units of a query and must be distinct, as FTS5 counts a repeated one twice."""
+    """Return the ``limit`` best chunks with any of ``words``: (chunk id, BM25; higher is better). ``words``
+    are units of a query. They must be distinct, because FTS5 counts a repeated word twice."""
     if not words:
         return []
     counts = holders(db, words)
@@ -184,7 +190,7 @@ def by_words(
         return _scored(db, words, words, allowed, limit)
     best = _scored(db, words, order[:rare], allowed, limit)
     last = best[-1][1] if len(best) == limit else 0.0
-    newest = db.execute("SELECT max(id) FROM chunks").fetchone()[0]  # no fewer than there are chunks
+    newest = db.execute("SELECT max(id) FROM chunks").fetchone()[0]  # at least the number of chunks
     needed = rare
     while needed < len(order) and _most(order[needed:], counts, newest) >= last:
         needed += 1
@@ -209,7 +215,7 @@ def _scored(
     if not others:
         best = f"{matching} ORDER BY words.rank LIMIT ?"
         values = (find.match_any(words), *allowed.values, limit)
-    else:  # those that also have another word first, as FTS5 leaps over what has only others
+    else:  # first chunks that also have another word: FTS5 skips chunks with only other words
         best = f"""WITH more (id, score) AS MATERIALIZED ({matching})
                    SELECT * FROM more
                    UNION ALL {matching} AND +words.rowid NOT IN (SELECT id FROM more)
@@ -225,23 +231,23 @@ def _matches(words: Sequence[str], counts: Mapping[str, int]) -> int:
 
 
 def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float:
-    """The score of a short passage that has each of these words once."""
+    """Return an upper estimate of the score of a passage that has each of these words once."""
     weights = (math.log((chunks - counts[word] + 0.5) / (counts[word] + 0.5)) for word in words)
     return sum(_OF_A_WORD * max(weight, 1e-6) for weight in weights)
 
 
-_NOTHING = hashlib.sha256().digest()  # the hash of a passage with nothing to embed
+_NOTHING = hashlib.sha256().digest()  # the hash of a passage without text to embed
 _OF_TEXTS = "id title terms text path furniture identity is_data is_silent document date file_type".split()
 
 
 class SearchText(NamedTuple):
     """The text of a passage that ranking compares with a query."""
 
-    text: str  #: All its searchable words but its folders and suffix, folded.
-    title: str  #: Folded.
-    identity: str  #: Its text, or its key where it has none.
-    is_data: bool  #: Whether it is for machines alone.
-    is_silent: bool  #: Whether nothing in it is embedded, as in furniture.
+    text: str  #: All its searchable words, folded, without folders and suffix.
+    title: str  #: Its title, folded.
+    identity: str  #: Its text; its key if it has no text.
+    is_data: bool  #: Whether it is machine data.
+    is_silent: bool  #: Whether nothing in it is embedded, for example because it is all furniture.
     document: int  #: The id of its document.
     date: str  #: The date of its document; ISO 8601.
     file_type: str
@@ -250,8 +256,8 @@ class SearchText(NamedTuple):
 def search_texts(
     db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
 ) -> dict[int, SearchText]:
-    """The texts by which the chunks ``ids`` are ranked, by id. Deleted chunks are left out. Chunks in
-    ``whole`` include their furniture. The ids must have been checked for the viewer before."""
+    """Return the texts by which the chunks ``ids`` are ranked, by id. Deleted chunks are left out. Chunks in
+    ``whole`` include their furniture. The caller must have checked the ids for the viewer."""
     sql = """SELECT id, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms,
                  coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
                  anchor_type = ?, embed_hash = ?, document_id,
@@ -269,11 +275,12 @@ def search_texts(
 
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
-    """For each of ``words``, which no passage has, the ids of a few chunks with a word that begins with it or
-    is another form of it.
+    """Return the ids of a few chunks for each of ``words``, which no passage has. These chunks have a word
+    that begins with the given word or is another form of it.
 
-    The index has stems (*univers*), so shorter beginnings of *universi* are searched, too, and the results
-    compared."""
+    The index has stems (*univers*). So shorter beginnings of *universi* are searched, too, and the words
+    found are compared with it.
+    """
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {BEGUN}"""
     ids_found: list[int] = []
@@ -300,7 +307,7 @@ def _has_form(text: str, word: str) -> bool:
 
 
 def chunk_count(db: sqlite3.Connection) -> int:
-    """The number of passages in a store."""
+    """Return the number of passages in a store."""
     return int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
 
@@ -309,14 +316,14 @@ def _hidden_count(db: sqlite3.Connection) -> int:
 
 
 def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """A cache for `holders`: (condition, word) → number of passages that meet the condition and have the
-    word."""
+    """Return a new cache for `holders`: (condition, word) → number of passages that meet the condition and
+    have the word."""
     return {}
 
 
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
-    """For each of ``words`` the number of passages that have it and meet ``condition`` on ``words.rowid``.
-    Cached until the store is written, as SQLite counts by reading every passage with the word."""
+    """Return the number of passages that have each of ``words`` and meet ``condition`` on ``words.rowid``.
+    Cached until the store is written, because SQLite reads every passage with a word to count them."""
     cached = kept(db, _counts)
     if len(cached) > _MOST_COUNTS:
         cached.clear()
@@ -338,8 +345,8 @@ def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") 
 
 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
-    """Return the number of chunks that ``viewer`` may see, and for each unit (a word or a pair) how many of
-    them have it. Private notes are not counted, as scores would reveal their words."""
+    """Return the number of chunks that ``viewer`` may see, then the number of these that have each unit (a
+    word or a pair). For guests private notes are not counted, because scores would reveal their words."""
     total, every = kept(db, chunk_count), holders(db, units)
     if find.sees_all(db, viewer):
         return total, every

@@ -1,4 +1,4 @@
-"""Lists of documents, as the faces show them, and the stat of their files."""
+"""Lists of documents as the interfaces show them, with the stat of their files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _STATE = f"""CASE WHEN d.state = 'indexed' AND (d.extractor = {NAMED} OR d.reaso
 _STAT = ", ".join(
     f"coalesce(f.{name}, d.{name}) AS {name}" for name in ("size", "mtime_ns", "ctime_ns", "inode")
 )
-"""SQL of the stat of a document's file; ``f`` is the row of the file, for a part of one."""
+"""SQL for the stat of a document's file. For a part of a file, ``f`` is the row of the file."""
 
-# Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
+# Only the needed columns: the others are on separate pages, and creating an empty array takes long.
 _DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from,
     d.private, {_STATE}, d.reason, d.size AS own_size, {_STAT},
     coalesce(f.file_hash, d.file_hash) AS file_hash, d.part, d.file_hash AS own_hash, d.indexed_at, s.root,
@@ -34,15 +34,16 @@ _DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, 
 def documents(
     db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
-    """Documents in order of path: those of ``ids`` that ``viewer`` may see, or else all files. The owner
-    gets every file; guests only files with text, which may be the last readable version."""
+    """Return the documents of ``ids`` that ``viewer`` may see, or all files if ``ids`` is None, in order of
+    path. The owner gets every file. Guests get only files with text, which may be the last readable
+    version."""
     return as_documents(document_rows(db, viewer, ids), store, viewer)
 
 
 def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
-    """The rows for `documents`, each with the ``root`` of its source and the stat of its file."""
+    """Return the rows for `documents`, each with the ``root`` of its source and the stat of its file."""
     condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
     values: list[Any] = [viewer.is_owner]
     if ids is None:
@@ -54,13 +55,13 @@ def document_rows(
 
 
 def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
-    """The path and stat of every document, for `freshness` to compare with the disk."""
+    """Return the path and stat of every document, which `freshness` compares with the disk."""
     sql = f"""SELECT d.id, s.root, d.path, {_STAT}, {_STATE} FROM documents d
              JOIN sources s ON s.id = d.source_id LEFT JOIN documents f ON f.id = d.container"""
     return db.execute(sql).fetchall()
 
 
-_Row = namedtuple(  # to look up twenty names in each of 20,000 rows of SQLite takes longer than to read them
+_Row = namedtuple(  # looking up twenty names in each of 20,000 SQLite rows takes longer than reading them
     "_Row",
     "id path display folder file_type title date date_from private state reason size file_size mtime_ns"
     " ctime_ns inode hash_of_file part file_hash indexed_at root part_count chunks tags",
@@ -72,7 +73,8 @@ _PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("no
 def as_documents(
     rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
 ) -> list[Document]:
-    """Convert the rows of `document_rows` to documents. ``states`` (id → state) replace those in the rows."""
+    """Convert the rows of `document_rows` to documents. ``states`` (id → state) replace the states in the
+    rows."""
     listed: list[Document] = []
     for row in map(_Row._make, rows):
         state = states.get(row.id, row.state) if states else row.state

@@ -1,16 +1,16 @@
-"""The store's schema: numbered steps, each recorded in its own transaction, and a comparison with a file.
+"""The store's schema: numbered steps, each recorded in its own transaction, and a check of a file's schema.
 
-A released step is never edited; a change is a new step with a test that starts from the oldest with rows in
-it. Layout of one store file:
+A released step is never edited. A change is a new step, with a test that starts from the oldest version with
+rows in it. Layout of one store file:
 
-    sources → documents → chunks ⇄ words (FTS5)          what was read
-                        → tags, properties, names, links  what it says about itself and others
-    identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
+    sources → documents → chunks ⇄ words (FTS5)          the content that was read
+                        → tags, properties, names, links  metadata of documents and links between them
+    identities → embeddings (by text hash) ← queue        vectors, and texts that are still to be embedded
     requests, jobs, job_results, exclusions               work and the owner's decisions
-    outbox                                                what a remote vector index has to learn
-    signs                                                 of vectors, to choose among many
-    shapes, repeated                                      lines of documents, and those that are furniture
-    meta                                                  the store about itself, and `generation`
+    outbox                                                changes to send to a remote vector index
+    signs                                                 sign bits of vectors, to choose among many
+    shapes, repeated                                      shapes of lines, and those that are furniture
+    meta                                                  facts about the store, and `generation`
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rag_core.store import checksums, properties, signs
 from rag_core.store.parts import STEP as _VERSION_13
 from rag_core.text import furniture
 
-APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
+APPLICATION_ID = 0x434D4E50  # "CMNP": distinguishes a store from any other SQLite file
 
 _VERSION_6 = (
     """
@@ -373,13 +373,14 @@ MIGRATIONS: tuple[Step, ...] = (
     _VERSION_13,
 )
 OLDEST = 6
-"""The version that the first step makes; no older one was released."""
+"""The schema version that the first step creates. No older version was released."""
 VERSION = OLDEST + len(MIGRATIONS) - 1
 
 
 def migrate(db: sqlite3.Connection, name: str) -> None:
-    """Bring the open store ``name`` to the newest schema version, in one recorded transaction for each
-    step. Raises StoreError if the file is newer than this program, or too old for it."""
+    """Bring the open store ``name`` to the newest schema version, with one recorded transaction for each
+    step. Raises StoreError if this program is too old for the file, or the file is too old for this
+    program."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StoreError(
@@ -395,16 +396,16 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
 
 def _apply(db: sqlite3.Connection, number: int) -> None:
     (has_foreign_keys,) = db.execute("PRAGMA foreign_keys").fetchone()
-    db.execute("PRAGMA foreign_keys = OFF")  # a step may make a table anew that others refer to
+    db.execute("PRAGMA foreign_keys = OFF")  # a step may recreate a table that others refer to
     db.execute("BEGIN IMMEDIATE")
     try:
-        if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
+        if db.execute("PRAGMA user_version").fetchone()[0] < number:  # otherwise another process was quicker
             take_step(db, MIGRATIONS[number - OLDEST])
             db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, f"version_{number}"))
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
     finally:
-        if db.in_transaction:  # it went wrong; a full disk has ended it already
+        if db.in_transaction:  # the step failed; a full disk has ended it already
             db.execute("ROLLBACK")
         db.execute(f"PRAGMA foreign_keys = {has_foreign_keys:d}")
 
@@ -440,13 +441,13 @@ class Difference(NamedTuple):
     """A difference between a store's schema and that of a new store."""
 
     name: str
-    kind: str  #: Of the new store's part, if it has one of this name.
+    kind: str  #: Kind of the new store's part of this name; '' if it has none.
     what: Literal["missing", "altered", "unknown"]
 
 
 def schema_parts(db: sqlite3.Connection) -> dict[str, Part]:
-    """The parts of a schema by name, without SQLite's own. A trigger replaces a table or index of the same
-    name."""
+    """Return the parts of a schema by name, without SQLite's own. A trigger replaces a table or index of the
+    same name."""
     known_parts: dict[str, Part] = {}
     rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
     for name, kind, sql in rows:
@@ -460,7 +461,7 @@ def schema_parts(db: sqlite3.Connection) -> dict[str, Part]:
 
 @cache
 def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
-    """The parts of a new store made by ``steps``."""
+    """Return the parts of a new store made by ``steps``."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         for step in steps:
             take_step(db, step)
@@ -468,8 +469,8 @@ def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
 
 
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
-    """The differences between this schema and a new store's (or one of an older ``version``), in order of
-    name."""
+    """Yield the differences from the schema of a new store, in order of name. With ``version``, the schema of
+    that older version is used."""
     present, new = schema_parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
     for name in sorted(present.keys() | new.keys()):
         if name not in present:

@@ -1,13 +1,13 @@
-"""The changes that a remote vector index does not have yet: one row for each chunk whose copy there is wrong.
+"""The changes to send to a remote vector index: one row for each chunk whose copy there is out of date.
 
-Triggers write the rows in the transaction that changes the chunk, so no change is without one. A row says
-only *which* chunk; what to do is read from the store when it is sent:
+Triggers write the rows in the transaction that changes the chunk, so no change is missed. A row names only
+the chunk. The action is decided from the store when the row is sent:
 
-    a chunk with a vector that may leave the machine    → put, whole
-    no such chunk, a private one, one without a vector  → deleted
-    a chunk that waits for the embedder                 → nothing yet, the row stays
+    a chunk with a vector that may leave the machine    → put
+    a chunk that is gone, private or without a vector   → deleted
+    a chunk that waits for the embedder                 → nothing yet; the row stays
 
-A chunk that changes again gets a row with a new id, so a row that was sent is settled by its id.
+If a chunk changes again, it gets a row with a new id, so a sent row is removed by its id.
 """
 
 from __future__ import annotations
@@ -23,46 +23,48 @@ import numpy as np
 from rag_core.store.file import TARGET, meta, target_identity
 from rag_core.types import Vectors
 
-_MAX_FRONT_MATTER = 16_000  # bytes, with the first chunk; more would crowd out its text
+_MAX_FRONT_MATTER = 16_000  # bytes sent with the first chunk; more would leave no room for its text
 
 Action = Literal["put", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the outbox: what to do with the copy of a chunk."""
+    """A row of the outbox with the action for the copy of its chunk."""
 
-    id: int  #: The row's number.
-    key: str  #: The chunk's key.
+    id: int  #: The id of the row.
+    key: str  #: The key of the chunk.
     action: Action
-    chunk: sqlite3.Row | None = None  #: The chunk with facts of its document; None unless it is to be *put*.
-    vector: Vectors | None = None  #: Shape (dimension,); None unless it is to be *put*.
-    #: The document's tags and the tags above them, folded; empty unless it is to be *put*.
+    #: The chunk with facts about its document; None unless the action is *put*.
+    chunk: sqlite3.Row | None = None
+    vector: Vectors | None = None  #: The vector, shape (dimension,); None unless the action is *put*.
+    #: The document's tags and their parent tags, folded; empty unless the action is *put*.
     folded_tags: tuple[str, ...] = ()
 
 
 class Backlog(NamedTuple):
-    """The number of copies that are still to be sent or removed, and of those that the index refused."""
+    """Number of copies still to be sent or removed, and number of copies that the index refused."""
 
     queued: int
     refused: int
 
 
 def address(db: sqlite3.Connection) -> str:
-    """The address of the remote vector index that searches use; ``""`` if there is none."""
+    """Return the address of the remote vector index that searches use, or ``""`` if there is none."""
     return meta(db).get("remote", "")
 
 
 def target(db: sqlite3.Connection) -> str:
-    """The address of the remote index that runs send vectors to, during a switch the new one; ``""`` for
-    none."""
+    """Return the address of the remote index that runs send vectors to, or ``""`` if there is none. During a
+    switch this is the new index."""
     known = meta(db)
     return known.get("next_remote" if "next_backend" in known else "remote", "")
 
 
 def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
-    """Queue the copies of all chunks, or of those that meet the SQL condition ``among``, to be sent or
-    removed again. Chunks that are gone stay queued. Without a remote index, empty the queue instead."""
+    """Queue the copies of all chunks to be sent or removed again, or only of those that meet the SQL
+    condition ``among``. Chunks that are gone stay queued. Without a remote index, the queue is emptied
+    instead."""
     if target(db):
         db.execute(f"INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks WHERE {among} ORDER BY id")
     else:
@@ -104,7 +106,7 @@ def retry(db: sqlite3.Connection) -> None:
 
 
 def settle_rows(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
-    """Remove the rows ``done`` from the outbox, and store why the index refused others (row id →
+    """Remove the rows ``done`` from the outbox. For the rows ``refused``, store the reason (row id →
     reason)."""
     db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
     reasons = [(error, row_id) for row_id, error in refused.items()]
@@ -115,21 +117,22 @@ _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = 
 
 
 def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
-    """The queued keys of chunks that are deleted, or private unless ``private``: every index must remove
-    them."""
+    """Return the queued keys of chunks that are deleted or, unless ``private``, private. Every index must
+    remove these."""
     sql = """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
              LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)"""
     return [row[0] for row in db.execute(sql, (private,))]
 
 
 def newest_row(db: sqlite3.Connection) -> int:
-    """The id of the newest row, 0 if there is none. Later changes get higher ids."""
+    """Return the id of the newest row, or 0 if there is none. Later changes get higher ids."""
     return int(db.execute("SELECT coalesce(max(id), 0) FROM outbox").fetchone()[0])
 
 
 def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
-    """The next ``limit`` rows with ids above ``after`` and up to ``last``, oldest first. Rows that wait for
-    the embedder or were refused are left out. ``private``: whether private notes may leave the machine."""
+    """Return the next ``limit`` rows with ids above ``after`` and up to ``last``, oldest first. Rows that
+    wait for the embedder or were refused are left out. ``private`` tells whether private notes may leave the
+    machine."""
     sql = f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
                      d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
                      d.private, d.file_hash, d.size, d.part, d.number, d.encoding, d.metadata,
@@ -153,7 +156,7 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
-    """The keys of all chunks that a remote index should have when the queue is done."""
+    """Return the keys of all chunks that a remote index should have when the queue is empty."""
     sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
               WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
     return {row[0] for row in db.execute(sql, (private,))}
@@ -165,7 +168,7 @@ def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
 
 
 def queued(db: sqlite3.Connection) -> set[str]:
-    """The keys of all queued copies, including refused ones."""
+    """Return the keys of all queued copies, including refused ones."""
     return {row[0] for row in db.execute("SELECT key FROM outbox")}
 
 
@@ -187,8 +190,8 @@ _OF_DOCUMENT = (
 
 
 def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
-    """What another machine must know about the store ``name`` to read its index: name, embedder, metric and
-    sizes."""
+    """Return the facts that another machine needs to read the index of the store ``name``: name, embedder,
+    metric and sizes."""
     about, known = meta(db), target_identity(db)
     return {
         "name": name,
@@ -201,8 +204,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything except the text that another machine needs to restore a chunk and its document. The first
-    chunk also has the front matter and ``maker``."""
+    """Return everything except the text that another machine needs to restore a chunk and its document. For
+    the first chunk this includes the front matter and ``maker``."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

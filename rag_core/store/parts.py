@@ -1,8 +1,11 @@
 """Files that hold many documents, such as the messages of a mailbox.
 
-A row of ``documents`` without a ``container`` is a file. The parts of a file are rows of their own, with its
-path, and ``container`` is the id of its row: so whatever the owner decides about the path of the file holds
-for each of them. The row of the file has its stat and hash; that of a part the size and hash of the part.
+A row of ``documents`` without a ``container`` is a file. Each part of a file has its own row, with the file's
+path and with the row id of the file as ``container``.
+
+So the owner's decisions about the path apply to all parts.
+
+The row of a file has the file's stat and hash. The row of a part has the size and hash of the part.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import sqlite3
 from typing import NamedTuple
 
 IS_FILE = "container IS NULL"
-"""The SQL condition for rows of ``documents`` that are files."""
+"""SQL condition for the rows of ``documents`` that are files."""
 
 _COLUMNS = (
     "id, source_id, path, display, folder, size, mtime_ns, ctime_ns, inode, scanned_ns, file_hash, state,"
@@ -19,7 +22,7 @@ _COLUMNS = (
     " extractor, indexed_at, crc32, pictures_left"
 )
 
-# A table's UNIQUE cannot be changed, so the table is made anew.
+# The UNIQUE constraint of a table cannot be changed, so the table is recreated.
 STEP = f"""
 CREATE TABLE documents_new (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -74,21 +77,22 @@ WHEN (old.file_hash, old.size, old.encoding, old.title_from, old.date_from)
     INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0;
 END;
 """.replace("HAS_REMOTE", "EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote'))")
-"""The step of the schema that adds parts. Foreign keys must be off meanwhile: tables refer to this one."""
+"""The migration step that adds parts. Foreign keys must be off meanwhile, because other tables refer to this
+one."""
 
 
 class StoredPart(NamedTuple):
-    """A part of a file as the store has it."""
+    """A part of a file as it is stored."""
 
     id: int
-    number: int  #: Its place in the file.
+    number: int  #: Its position in the file, from 1.
     file_hash: str  #: The sha256 of its bytes.
-    extractor: int  #: The version that read it.
+    extractor: int  #: Version of the extractor that read it.
     state: str
 
 
 def stored_parts(db: sqlite3.Connection, container: int) -> dict[str, StoredPart]:
-    """The parts of the file with the id ``container``, by their names in it."""
+    """Return the parts of the file with the row id ``container``, by name."""
     sql = "SELECT part, id, number, file_hash, extractor, state FROM documents WHERE container = ?"
     return {part: StoredPart(*about) for part, *about in db.execute(sql, (container,))}
 
@@ -97,21 +101,21 @@ class FileRow(NamedTuple):
     """The row of a file."""
 
     id: int
-    extractor: int  #: The version that read it.
+    extractor: int  #: Version of the extractor that read it.
 
 
 def file_row(db: sqlite3.Connection, source_id: int, path: bytes) -> FileRow | None:
-    """The row of a file; None if the store does not know it."""
+    """Return the row of a file, or None if the store does not know the file."""
     sql = "SELECT id, extractor FROM documents WHERE source_id = ? AND path = ? AND part = ''"
     row = db.execute(sql, (source_id, path)).fetchone()
     return None if row is None else FileRow(*row)
 
 
 def part_ids(db: sqlite3.Connection, container: int) -> list[int]:
-    """The ids of the parts of a file."""
+    """Return the ids of the parts of a file."""
     return [row[0] for row in db.execute("SELECT id FROM documents WHERE container = ?", (container,))]
 
 
 def number_parts(db: sqlite3.Connection, numbers: dict[int, int]) -> None:
-    """Give parts another place in their file: id → place."""
+    """Set the positions of parts in their file: id → position."""
     db.executemany("UPDATE documents SET number = ? WHERE id = ?", [(n, id_) for id_, n in numbers.items()])

@@ -1,4 +1,4 @@
-"""Documents with pictures, or scanned pages, whose text is not read yet."""
+"""Finds documents with pictures or scanned pages whose text is not read yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rag_core.store.checksums import seal
 from rag_core.store.documents import FileRecord
 from rag_core.types import Source
 
-_MANY = 8  # pictures: a document with more of them comes after those with fewer
+_MANY = 8  # documents with more pictures than this come last
 _PAGES = "coalesce(json_extract(d.metadata, '$.pages'), 0)"  # SQL
 _DUE = """FROM documents d JOIN sources s ON s.id = d.source_id
     WHERE d.pictures_left AND NOT s.paused AND NOT s.removed
@@ -22,18 +22,18 @@ _DUE = """FROM documents d JOIN sources s ON s.id = d.source_id
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A document with pictures to be read."""
+    """A document with pictures that are not read yet."""
 
     id: int
     source: Source
     file: FileRecord  #: Its file as it was when the document was read.
-    left: int  #: Pictures whose text is not read.
-    pages: int  #: Pages of the document; 0 if it has none.
+    left: int  #: Number of pictures that are not read yet.
+    pages: int  #: Number of pages of the document; 0 if it has none.
 
 
 def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
-    """The document whose pictures should be read next, None if all are done: those with few pictures first,
-    then the newest. ``but`` are ids of documents to skip."""
+    """Return the document whose pictures should be read next, or None if all are read. Documents with few
+    pictures come first, then the newest. ``but`` are ids of documents to skip."""
     sql = f"SELECT d.* {_DUE} ORDER BY min(d.pictures_left, {_MANY}), d.mtime_ns DESC LIMIT 1"
     row = db.execute(sql, (json.dumps(sorted(but)),)).fetchone()
     if row is None:
@@ -46,8 +46,8 @@ def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
 
 
 def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
-    """Return the number of unread pictures, then of unread pages in documents with several pages. ``but``
-    are ids of documents to skip."""
+    """Return the number of unread pictures, then the number of unread pages in documents with several pages.
+    ``but`` are ids of documents to skip."""
     sql = f"""SELECT coalesce(sum(iif({_PAGES} > 1, 0, d.pictures_left)), 0),
                  coalesce(sum(iif({_PAGES} > 1, d.pictures_left, 0)), 0) {_DUE}"""
     pictures, pages = db.execute(sql, (json.dumps(sorted(but)),)).fetchone()
@@ -55,7 +55,7 @@ def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
 
 
 def text_in_note(db: sqlite3.Connection, source_id: int, note: bytes, picture: str) -> str:
-    """Return the text of an embedded picture, as it was stored with the note; '' if there is none."""
+    """Return the text of an embedded picture as stored with its note, or '' if there is none."""
     sql = """SELECT c.text, c.start, c."end" FROM chunks c JOIN documents d ON d.id = c.document_id
              WHERE d.source_id = ? AND d.path = ? AND c.anchor_type = 'picture' AND c.anchor_ref = ?
              ORDER BY c.chunk_index"""
@@ -68,16 +68,16 @@ def text_in_note(db: sqlite3.Connection, source_id: int, note: bytes, picture: s
 
 
 def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | None:
-    """The number of unread pictures in a document; None if it is gone, or its file no longer has
-    ``file_hash``."""
+    """Return the number of unread pictures in a document. Returns None if the document is gone or its file no
+    longer has ``file_hash``."""
     sql = "SELECT pictures_left FROM documents WHERE id = ? AND file_hash = ?"
     row = db.execute(sql, (document_id, file_hash)).fetchone()
     return None if row is None else int(row[0])
 
 
 def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> None:
-    """Record ``why`` the remaining pictures cannot be read, in place of the reasons ``former``; '' if they
-    can. Documents without text get it as their reason, too."""
+    """Record ``why`` the remaining pictures cannot be read, or '' if they can. This replaces the reasons
+    ``former``. Documents without text also get it as the reason of their state."""
     sql = """SELECT d.id, d.reason, d.warnings FROM documents d WHERE d.pictures_left AND (
                  d.reason IN (SELECT value FROM json_each(:former)) OR (d.reason = '' AND :why <> ''
                  AND NOT EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id AND text <> '')))"""

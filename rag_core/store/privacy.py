@@ -1,9 +1,11 @@
-"""Private documents: those whose note says so, and those that a rule of the owner hides.
+"""Private documents: notes that are marked as private, and documents that a rule of the owner hides.
 
-``documents.private`` holds both, as bits, beside `sources.LEFT_OUT`. Every condition for a guest, an
-embedder elsewhere or a remote index reads that column and nothing else, so the rules are applied in each
-transaction that writes or moves a document or changes them. A rule is a glob; it hides a document whose path
-fits, below its folder or as shown.
+``documents.private`` holds both as bits, together with `sources.LEFT_OUT`. Every condition for a guest, a
+remote embedder or a remote index reads only that column.
+
+So each transaction that writes or moves a document or changes the rules also applies the rules.
+
+A rule is a glob. It hides the documents whose path matches, either within their folder or as shown.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from rag_core.types import Source
 BY_NOTE = 1
 BY_RULE = 2
 UNREAD = 4
-"""The file is not read, so nobody knows whether it is private."""
+"""The bit for a file that was not read, so that its privacy is unknown."""
 
 HIDE_ALL = ("**/*",)
 
@@ -35,8 +37,7 @@ _coverage = lru_cache(maxsize=8)(lambda rules: Coverage(rules, dots=True))
 
 
 def _hides(rules: tuple[str, ...], label: str, path: bytes) -> bool:
-    """Whether a rule hides the file ``path`` of a source; ``label`` is the source's prefix in shown
-    paths."""
+    """Whether a rule hides the file ``path`` of a source. ``label`` is the source's prefix in shown paths."""
     covered = _coverage(rules)
     return path in covered or (label != "" and os.fsencode(label) + b"/" + path in covered)
 
@@ -54,7 +55,7 @@ def rules(db: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
-    """Replace the rules by ``globs``; returns the number of documents whose privacy changed."""
+    """Replace the rules by ``globs``. Returns the number of documents whose privacy changed."""
     db.execute("DELETE FROM meta WHERE key = ?", (_RULES,))
     if globs:
         db.execute("INSERT INTO meta VALUES (?, ?)", (_RULES, json.dumps(list(globs))))
@@ -62,14 +63,14 @@ def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
 
 
 def apply(db: sqlite3.Connection) -> int:
-    """Mark every document as the rules demand; returns the number of documents that changed."""
+    """Mark every document as the rules demand. Returns the number of documents that changed."""
     wrong = [(bits, document_id) for document_id, _, bits in misjudged(db)]
     db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
     return len(wrong)
 
 
 def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
-    """Yield (id, path, right bits) for each document whose mark does not fit the rules."""
+    """Yield (id, path, correct bits) for each document whose bits contradict the rules."""
     known = rules(db)
     for row in _places(db):
         bits = row["private"] & ~BY_RULE | BY_RULE * _hides(known, row["label"], row["path"])
@@ -78,8 +79,8 @@ def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
 
 
 def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) -> int:
-    """Return the bits that say why the document at ``path`` in a source is private or left out; 0 if it is
-    neither. ``by_note``: its own front matter makes it private."""
+    """Return the bits for the reasons why the document at ``path`` in a source is private or left out, or 0
+    if there are none. ``by_note`` tells whether its own front matter makes it private."""
     bits = BY_NOTE * by_note | sources.LEFT_OUT * sources.is_left_out(db, source_id, path)
     if globs := rules(db):
         label = sources.by_id(db, source_id).label
@@ -88,13 +89,12 @@ def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) 
 
 
 def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
-    """The rules that hide a file of the source with this label."""
+    """Return the rules that hide a file of the source with this label."""
     return tuple(rule for rule in rules(db) if _hides((rule,), label, path))
 
 
 def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
-    """Whether a rule hides a file of a source, by ``path`` or, for a link, by the path of the file that it
-    leads to."""
+    """Whether a rule hides a file of a source. For a link, the path of its target is checked, too."""
     if not rules(db):
         return False
     root = os.path.realpath(os.fsencode(source.root))
@@ -103,19 +103,19 @@ def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
 
 
 def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
-    """For each of ``globs`` the number of documents with text that it hides, or would hide."""
+    """Return the number of documents with text that each of ``globs`` hides or would hide."""
     places = _places(db, _WITH_TEXT).fetchall() if globs else ()
     return {glob: sum(_hides((glob,), row["label"], row["path"]) for row in places) for glob in globs}
 
 
 def private_counts(db: sqlite3.Connection) -> dict[int, int]:
-    """The number of documents with text for each combination of bits: bits → number."""
+    """Return the number of documents with text for each combination of bits: bits → number."""
     sql = f"SELECT private & 3, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
     return dict(db.execute(sql).fetchall())
 
 
 def unsure(db: sqlite3.Connection) -> dict[str, str]:
-    """The documents that are private because their front matter is unclear about it: path → reason."""
+    """Return the documents that are private because their front matter is unclear about it: path → reason."""
     rows = db.execute(
         "SELECT display, warnings FROM documents d WHERE private & ? AND instr(warnings, ?) ORDER BY display",
         (BY_NOTE, private.UNSURE),

@@ -1,5 +1,5 @@
-"""Questions that hardly any store answers: the same twenty in twelve languages. How near a store's passages
-are to them tells how near passages are to a question for no reason; see `store/questions.py`."""
+"""Questions that hardly any store answers: the same twenty in twelve languages. Their similarity to a store's
+passages is the baseline for questions without an answer; see `store/questions.py`."""
 
 from __future__ import annotations
 
@@ -276,4 +276,4 @@ volo in mongolfiera
 PROBES: Final[Mapping[str, tuple[str, ...]]] = {
     language: tuple(text.strip().splitlines()) for language, text in _TEXTS.items()
 }
-"""Twenty questions of each language, by its English name."""
+"""The twenty questions in each language, by the language's English name."""

@@ -1,4 +1,4 @@
-"""What could not be read, grouped by its reason, so that a thousand files are one line."""
+"""Groups the files that could not be read by reason, so that a thousand files take one line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rag_core.store.jobs import LAST_RESULTS
 
 
 def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
-    """The problems that a store has now: files that could not be read, pictures waiting for a server, and
-    texts that the embedder refused."""
+    """Return the current problems of a store: files that could not be read, pictures waiting for a server,
+    and texts that the embedder refused."""
     sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
     problems = _grouped(db.execute(sql))
     sql = """SELECT 'waiting', reason, display FROM documents WHERE state = 'indexed' AND reason <> ''
@@ -28,7 +28,7 @@ def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
 
 
 def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
-    """The problems that occurred in one job. A folder that could not be read is named by its root."""
+    """Return the problems that occurred in one job. A folder that could not be read is named by its root."""
     sql = f"""SELECT outcome, message, source_file FROM job_results
              WHERE {LAST_RESULTS} AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
     return sorted(_grouped(db.execute(sql, (job_id,))), key=_rank)

@@ -1,8 +1,9 @@
-"""The properties of documents: what front matter says besides title and tags, and who wrote a mail to whom.
+"""The properties of documents: the fields of front matter except title and tags, and the sender and
+recipients of mails.
 
-They are kept in a table of their own, from the metadata of each document. A value is compared by its words:
-it fits ``author:jane`` if *jane* is one of them, and ``author:=jane`` if it is the only one. Values that
-are numbers or days are also kept as such, for ranges.
+They are copied from each document's metadata into a table. Values are compared by their words:
+``author:jane`` matches a value that contains *jane*, and ``author:=jane`` a value without other words.
+Numbers and days are also stored as such, for ranges.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ CREATE TABLE properties (                -- of documents, from their metadata
 CREATE INDEX properties_by_key ON properties (key, value, number, day);
 """
 
-_OF_DOCUMENT = {*KNOWN_KEYS, "date"}  # which have filters of their own
-_MOST = 100  # values of one document
-_LONGEST = 200  # characters of one value
+_OF_DOCUMENT = {*KNOWN_KEYS, "date"}  # fields with filters of their own
+_MOST = 100  # maximum number of values of one document
+_LONGEST = 200  # maximum characters of one value
 _LONGEST_NAME = 60
 _SIGNS = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
@@ -54,8 +55,8 @@ class Property(NamedTuple):
 
 
 def key_of(name: str) -> str:
-    """Normalize the name of a property for comparison: ``Due date``, ``due_date`` and ``due-date`` are
-    one."""
+    """Normalize the name of a property for comparison: ``Due date``, ``due_date`` and ``due-date`` become
+    equal."""
     return re.sub(r"[\s_-]+", "-", fold(name).strip())
 
 
@@ -74,8 +75,8 @@ def property_rows(metadata: Mapping[str, Any], file_type: str, title: str) -> li
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the single values inside a value, each with its name, such as ``a.b`` for ``b`` in a mapping
-    ``a``."""
+    """Yield the single values inside a value, each with its name. The name is ``a.b`` for the value ``b`` in
+    a mapping ``a``."""
     if isinstance(value, dict):
         for inner, item in value.items():
             yield from _leaves(f"{name}.{inner}", item)
@@ -96,7 +97,8 @@ def _row(name: str, value: Any) -> Property:
 
 
 def _words(text: str) -> str:
-    """The words of a value between spaces (`` open ``); if it has none, the value itself."""
+    """Return the words of a value between spaces (`` open ``). If the value has no words, it is returned
+    itself."""
     words = _SIGNS.sub(" ", fold(text)).strip()
     return f" {words} " if words else text.strip()
 
@@ -132,8 +134,8 @@ def by_key(values: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def condition(values: Sequence[str]) -> _Condition:
-    """Return SQL on ``d`` for documents with at least one of some values of a property, and the values to
-    bind. ``values`` are `cleaned` and all about the same property."""
+    """Return SQL on ``d`` for documents with at least one of some values of a property, then the values to
+    bind. ``values`` must be `cleaned` and of the same property."""
     bound: list[Any] = [values[0].partition(":")[0]]
     alternatives: list[str] = []
     for value in values:
@@ -158,8 +160,8 @@ def _fits(wanted: str) -> _Condition:
 
 
 def _holds(wanted: str) -> _Condition:
-    """Return the condition for values that contain the words of ``wanted``, or equal it as a number, or lie
-    in it as a day, month or year."""
+    """Return the condition for values that contain the words of ``wanted``, equal it as a number, or lie in
+    it as a day, month or year."""
     words = _words(wanted)
     parts = ["(p.number IS NULL AND instr(p.value, ?))"]
     values: list[Any] = [words.strip() if is_unspaced(words.strip()) else words]
@@ -173,8 +175,8 @@ def _holds(wanted: str) -> _Condition:
 
 
 def _compares(bounds: Sequence[tuple[str, str]]) -> _Condition:
-    """Return the condition for values within ``bounds``, pairs of operator and value, which are all numbers
-    or all days. An empty bound is ignored."""
+    """Return the condition for values within ``bounds``. These are pairs of an operator and a value, either
+    all numbers or all days. An empty bound is ignored."""
     asked = [(sign, text.strip()) for sign, text in bounds if text.strip()]
     if not asked:
         return "1", ()

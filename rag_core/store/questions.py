@@ -1,12 +1,18 @@
-"""How near passages are to a question for no reason: for sharing its language, or its generality. It is
-measured with fixed questions that a store hardly answers (`store/probes.py`), embedded as questions, and a
-question's similarities are then read on the scale of minilm, for which ranking and scores were fitted.
+"""Removes the share of a passage's similarity to a question that does not come from an answer.
 
-Three things say nothing of whether a passage answers: that a question is near all questions of its language,
-that a passage is, and that both are in the same language. A part of what they have more of this than usual is
-taken off (T-norm and Z-norm; Auckenthaler, Carey and Lloyd-Thomas 2000, "Score Normalization for
-Text-Independent Speaker Verification Systems"). The language of a passage is that of the fixed questions
-whose mean has the most similar direction.
+Passages are similar to a question merely because both are in one language or because one of them is general.
+How similar is measured with fixed questions that a store hardly answers (`store/probes.py`).
+
+A question's similarities are then converted to the scale of minilm, for which ranking and scores were tuned.
+
+Three similarities say nothing about an answer: of the question to all questions of its language, of the
+passage to these, and of the two languages.
+
+A share of their excess over the usual is subtracted (T-norm and Z-norm; Auckenthaler, Carey and Lloyd-Thomas
+2000, "Score Normalization for Text-Independent Speaker Verification Systems").
+
+The language of a passage is taken to be that of the fixed questions whose mean has the most similar
+direction.
 """
 
 from __future__ import annotations
@@ -26,38 +32,38 @@ from rag_core.types import Vectors
 # similarity that most of them stay below.
 TYPICAL, HIGHEST = 0.01, 0.3
 
-_STAY_BELOW = 0.9  # of the questions: some may be answered by a store
-# The shares that are taken off: of what a question, a passage among those of its language, and the language
-# of a passage have more than usual.
+_STAY_BELOW = 0.9  # share of the questions, because a store may answer some of them
+# The shares that are subtracted: of the excess similarity of a question, of a passage within its language,
+# and of the passage's language.
 _OF_QUESTION, _OF_PASSAGE, _OF_LANGUAGE = 0.5, 0.5, 0.4
-_FEW = 5  # passages of a language say little: as many like all others are added
-_STEEPER = 2  # at most, above the highest than straight to 1: with hardly any gap below, it would be a step
-_OTHER_LANGUAGE = 1.3  # steeper above the highest than below: in other languages an answer is less near
-_ANSWERS = 0.45  # on the scale of minilm, what answers mostly have
-_AS_NEAR = 0.02  # of cosine: languages that a question may be in
+_FEW = 5  # this many average passages are added to each language, because few passages say little
+_STEEPER = 2  # maximum slope above ``highest``, in slopes of a straight line to 1
+_OTHER_LANGUAGE = 1.3  # slope above ``highest`` / slope below: other languages have less similar answers
+_ANSWERS = 0.45  # usual similarity of an answer on the scale of minilm
+_AS_NEAR = 0.02  # maximum difference in cosine between the languages that a question may be in
 _MOST_VECTORS = 50_000
 _BLOCK = 5_000
-_LEAST_GAP = 0.01  # between the levels
+_LEAST_GAP = 0.01  # minimum distance between the levels
 _Number = TypeVar("_Number", float, npt.NDArray[np.float64])
-_DIGITS = 5  # of levels: sums depend on the order of passages, which may tell of private ones
+_DIGITS = 5  # levels are rounded: sums depend on the order of passages, which may reveal private ones
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What was measured with the fixed questions of one language."""
+    """The measurements with the fixed questions of one language."""
 
     language: str
-    mean: str  #: The mean of their vectors; float32 in base64.
-    kinship: float  #: Their mean similarity to each other.
-    typical: float  #: Median similarity of passages to them.
-    highest: float  #: The similarity of the nearest passage that most of them stay below.
-    passages: float  #: The mean similarity of passages to their mean.
-    #: The same of the passages in each language; empty if it was not measured yet.
+    mean: str  #: Mean vector of the questions; float32 in base64.
+    kinship: float  #: Mean similarity of the questions to each other.
+    typical: float  #: Median similarity of passages to a question.
+    highest: float  #: Similarity that the nearest passage to a question rarely exceeds.
+    passages: float  #: Mean similarity of passages to the questions' mean.
+    #: Like ``passages``, for the passages in each language; empty if it was not measured yet.
     by_language: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, language: str, vector: Vectors, by_language: Mapping[str, float], **levels: float) -> Level:
-        """Make a level of the mean ``vector`` and numbers, which are rounded."""
+        """Create a level from the mean ``vector`` and numbers, which are rounded."""
         mean = base64.b64encode(np.asarray(vector, np.float32).tobytes()).decode()
         rounded = {name: round(number, _DIGITS) for name, number in levels.items()}
         usual = {name: round(number, _DIGITS) for name, number in by_language.items()}
@@ -65,26 +71,26 @@ class Level:
 
     @property
     def vector(self) -> Vectors:
-        """The mean of their vectors."""
+        """The mean vector of the questions."""
         return np.frombuffer(base64.b64decode(self.mean), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionScale:
-    """Reads the similarities to one question on minilm's scale."""
+    """Converts the similarities of passages to one question to minilm's scale."""
 
-    level: Level
-    offset: float  #: What the question is nearer to all of its language than the fixed ones.
+    level: Level  #: The level of the question's language.
+    offset: float  #: The similarity to subtract because the question is general.
     languages: Sequence[str]  #: The languages that were measured.
-    directions: Vectors  #: The directions of the means of their questions, shape (languages, dimension).
+    directions: Vectors  #: The mean vectors of their questions with length 1, shape (languages, dimension).
 
     def apply(self, similarity: float, to_all: float, usual: float) -> float:
         """Convert the similarity of a passage.
 
         Args:
-            similarity: The cosine to the question.
-            to_all: The similarity of the passage to the fixed questions (to their mean).
-            usual: The mean of ``to_all`` of the passages in its language.
+            similarity: Cosine of the passage and the question.
+            to_all: Similarity of the passage to the mean of the fixed questions.
+            usual: Mean of ``to_all`` over the passages in the same language.
 
         """
         level = self.level
@@ -102,7 +108,7 @@ class QuestionScale:
     def applied(
         self, similarities: Mapping[int, float], chunks: Sequence[int], vectors: Vectors
     ) -> dict[int, float]:
-        """Convert the similarity of each of ``chunks``; ``vectors`` has a row for each of them."""
+        """Convert the similarity of each of ``chunks``. ``vectors`` has a row for each of them."""
         level = self.level
         nearest = (vectors @ self.directions.T).argmax(1).tolist() if chunks else []
         converted: dict[int, float] = {}
@@ -113,14 +119,21 @@ class QuestionScale:
 
 
 def _off_passage(to_all: float, usual: _Number, passages: float) -> _Number:
-    """What is taken off the similarity of a passage that has a similarity ``to_all`` fixed questions, while
-    those in its language have ``usual`` and all have ``passages``."""
+    """Return the similarity to subtract for a passage.
+
+    Args:
+        to_all: Similarity of the passage to the fixed questions.
+        usual: Mean of ``to_all`` over the passages in the same language.
+        passages: Mean of ``to_all`` over all passages.
+
+    """
     return _OF_PASSAGE * (to_all - usual) + _OF_LANGUAGE * (usual - passages)
 
 
 def scale_of(levels: Sequence[Level], question: Vectors) -> QuestionScale | None:
-    """Return the scale for a question: that of the language whose fixed questions it is nearest to, and of
-    several that are about as near, as for names, the strictest. None if nothing was measured."""
+    """Return the scale for a question, or None if nothing was measured. It is the scale of the language whose
+    fixed questions are most similar. If several languages are about equally similar, as for names, the
+    strictest scale is returned."""
     if not levels:
         return None
     means = np.stack([level.vector for level in levels])
@@ -135,13 +148,13 @@ def scale_of(levels: Sequence[Level], question: Vectors) -> QuestionScale | None
 
 
 def _directions(means: Vectors) -> Vectors:
-    """The means of the questions of each language, with length 1."""
+    """Return the mean vectors of the questions of each language, with length 1."""
     return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 
 
 def on_scale(similarity: float, highest: float) -> float:
-    """Read a similarity of minilm so that the store's ``highest`` becomes `HIGHEST`: in two linear parts,
-    below it and from there to 1. Higher similarities stay higher."""
+    """Convert a similarity of minilm so that the store's ``highest`` becomes `HIGHEST`. The conversion is
+    linear below ``highest``, and linear again from there to 1. It keeps the order of similarities."""
     if similarity > highest:
         return 1 - (1 - similarity) / (1 - highest) * (1 - HIGHEST)
     return similarity * HIGHEST / highest if similarity > 0 else similarity
@@ -150,11 +163,16 @@ def on_scale(similarity: float, highest: float) -> float:
 def measure_levels(
     db: sqlite3.Connection, identity_id: int, probes: Mapping[str, Vectors], condition: str
 ) -> list[Level]:
-    """Measure how near a store's vectors are to fixed questions: for each language of ``probes``, how near
-    passages usually are, and how near the nearest of them.
+    """Measure how similar a store's passages are to fixed questions: usually, and at most. Languages in which
+    the two are nearly equal are left out.
 
-    Languages in which the two are nearly the same are left out. ``condition`` is SQL over ``embeddings e``
-    that chooses the vectors."""
+    Args:
+        db: The store.
+        identity_id: The row id of the embedder.
+        probes: The vectors of the fixed questions by language.
+        condition: SQL on ``embeddings e`` that selects the vectors.
+
+    """
     if not probes:
         return []
     languages = list(probes)
@@ -169,7 +187,8 @@ def measure_levels(
 
 
 class _Measure:
-    """Measures a store with the fixed questions of one language; passages are told apart by their own."""
+    """Measures a store with the fixed questions of one language. Passages are counted separately for each of
+    their languages."""
 
     def __init__(self, questions: Vectors, languages: int) -> None:
         self._questions, self._mean = questions, questions.mean(0)
@@ -178,7 +197,7 @@ class _Measure:
         self._medians: list[float] = []
 
     def add(self, passages: Vectors, language_of: npt.NDArray[np.intp]) -> None:
-        """Look at some of the store's vectors, each with the number of its language."""
+        """Add some of the store's vectors, each with the index of its language."""
         similarities, to_all = self._questions @ passages.T, passages @ self._mean
         self._medians.append(float(np.median(similarities)))
         values = similarities - _OF_PASSAGE * to_all
@@ -189,7 +208,7 @@ class _Measure:
             self._counts[number] += rows.sum()
 
     def level(self, number: int, languages: Sequence[str]) -> Level | None:
-        """Return what was found for the questions of one of ``languages``; None without vectors, or if the
+        """Return the level of the language with index ``number``. Returns None if there are no vectors or the
         levels are too close."""
         if not self._medians:
             return None
@@ -208,7 +227,7 @@ class _Measure:
 
 
 def _blocks(db: sqlite3.Connection, identity_id: int, condition: str) -> Iterator[Vectors]:
-    """The vectors of an embedder in blocks; of very many a part, spread evenly."""
+    """Yield the vectors of an embedder in blocks. If there are very many, a part spread evenly is used."""
     rows_of = f"FROM embeddings e WHERE e.identity_id = ? AND e.vector <> x'' AND {condition}"
     count = db.execute(f"SELECT count(*) {rows_of}", (identity_id,)).fetchone()[0]
     step = 1 + count // _MOST_VECTORS

@@ -1,8 +1,10 @@
-"""The signs of the numbers of vectors, by which `vectors.local` chooses among many.
+"""Sign bits of vectors, by which `vectors.local` preselects among many vectors.
 
-The vectors of some models lie close together: a number of them is positive in nearly every text, so its
-sign tells nothing. What is stored is therefore on which side of their mean the numbers lie. The mean is
-settled when an embedder has enough vectors, and again whenever it has four times as many.
+With some models all vectors lie close together, so a component is positive for nearly every text and its sign
+says nothing.
+
+So a bit tells on which side of the mean vector a component lies. The mean is computed when an embedder has
+enough vectors, and again each time their number is four times as large.
 """
 
 from __future__ import annotations
@@ -17,48 +19,57 @@ import numpy.typing as npt
 from rag_core.types import Vectors
 
 ENOUGH = 5_000
-"""Vectors from which on their mean is known well enough."""
+"""Minimum number of vectors for a reliable mean."""
 _GROWTH = 4
 _VECTORS_A_READ = 4_096
 _VECTORS = "FROM embeddings WHERE identity_id = ? AND vector <> x''"
 
 
 class Recall(NamedTuple):
-    """How well the nearest vectors are found by their signs."""
+    """The share of the nearest vectors that a search by sign bits finds."""
 
-    share: float  #: Of the exact ten nearest, from 0 to 1.
-    vectors: int  #: How many there were when it was measured.
-    width: int = 0  #: How widely is chosen by signs: a place in `vectors.local.WIDTHS`.
+    share: float  #: Share of the ten nearest vectors that are found, from 0 to 1.
+    vectors: int  #: Number of vectors when it was measured.
+    width: int = 0  #: How widely the preselection chooses: an index of `vectors.local.WIDTHS`.
 
 
 def of_rows(rows: Vectors, mean: Vectors) -> npt.NDArray[np.uint8]:
-    """On which side of ``mean``, shape (dimension,), the numbers of vectors lie, shape (vectors,
-    dimension): 1 for above. The result has the shape (vectors, bytes), padded to whole words of 64 bits."""
+    """Return the sign bits of vectors: 1 where a component is above ``mean``.
+
+    Args:
+        rows: Vectors, shape (vectors, dimension).
+        mean: The mean vector, shape (dimension,).
+
+    Returns:
+        Packed bits, shape (vectors, bytes), padded to whole words of 64 bits.
+
+    """
     packed = np.packbits(rows > mean, axis=1)
     missing = -packed.shape[1] % 8
     return np.pad(packed, ((0, 0), (0, missing))) if missing else packed
 
 
 def signs_of(vector: bytes, mean: Vectors) -> bytes:
-    """The sign bits of a stored vector."""
+    """Return the sign bits of a stored vector."""
     return of_rows(np.frombuffer(vector, "<f2")[np.newaxis], mean).tobytes()
 
 
 def mean_of(db: sqlite3.Connection, identity_id: int, dimension: int) -> Vectors:
-    """The mean of an embedder's vectors that its sign bits are about; zeros before it is settled."""
+    """Return the mean vector that an embedder's sign bits are relative to, or zeros if it was not computed
+    yet."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_key(identity_id),)).fetchone()
     return np.frombuffer(bytes.fromhex(row[0]), "<f4") if row else np.zeros(dimension, np.float32)
 
 
 def wants_mean(db: sqlite3.Connection, identity_id: int) -> bool:
-    """Whether the mean of an embedder's vectors should be settled now."""
+    """Whether the mean of an embedder's vectors should be computed now."""
     (count,) = db.execute(f"SELECT count(*) {_VECTORS}", (identity_id,)).fetchone()
     known = db.execute("SELECT value FROM meta WHERE key = ?", (_count_key(identity_id),)).fetchone()
     return int(count) >= (_GROWTH * int(known[0]) if known else ENOUGH)
 
 
 def settle_mean(db: sqlite3.Connection, identity_id: int) -> None:
-    """Take the mean of an embedder's vectors as they are now, and make all its sign bits anew."""
+    """Compute the mean of an embedder's vectors, and compute all its sign bits again."""
     total, count = np.zeros(1), 0
     for _, rows in parts(db, identity_id):
         total, count = total + rows.sum(axis=0, dtype=np.float64), count + len(rows)
@@ -72,7 +83,7 @@ def settle_mean(db: sqlite3.Connection, identity_id: int) -> None:
 
 
 def parts(db: sqlite3.Connection, identity_id: int) -> Iterator[tuple[list[int], Vectors]]:
-    """The ids and vectors of an embedder, a part at a time."""
+    """Yield the ids and vectors of an embedder in batches."""
     last = 0
     sql = f"SELECT id, vector {_VECTORS} AND id > ? ORDER BY id LIMIT {_VECTORS_A_READ}"
     while stored := db.execute(sql, (identity_id, last)).fetchall():
@@ -83,7 +94,7 @@ def parts(db: sqlite3.Connection, identity_id: int) -> Iterator[tuple[list[int],
 
 
 def drop_unused_means(db: sqlite3.Connection) -> None:
-    """Forget the means of embedders that the store does not have any more."""
+    """Delete the mean vectors and recalls of embedders that the store no longer has."""
     numbers = [row[0] for row in db.execute("SELECT id FROM identities")]
     kept = {key(number) for number in numbers for key in (_key, _count_key, _recall_key)}
     known = [
@@ -99,7 +110,7 @@ def put_recall(db: sqlite3.Connection, identity_id: int, recall: Recall) -> None
 
 
 def recall_of(db: sqlite3.Connection, identity_id: int) -> Recall | None:
-    """What was measured of an embedder's vectors; None if nothing was."""
+    """Return the measured recall of an embedder's vectors, or None if it was not measured."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_recall_key(identity_id),)).fetchone()
     if row is None:
         return None
@@ -120,7 +131,7 @@ def _recall_key(identity_id: int) -> str:
 
 
 def put_all_signs(db: sqlite3.Connection) -> None:
-    """Store the sign bits of every vector. The store must have neither any yet nor a mean."""
+    """Store the sign bits of every vector. The store must have neither sign bits nor a mean yet."""
     zero = np.zeros(1, np.float32)
 
     def signs_by_zero(vector: Any) -> bytes:

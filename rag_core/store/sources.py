@@ -1,4 +1,4 @@
-"""The folders of a store and the globs that choose files below them."""
+"""The folders of a store, and the globs that choose their files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rag_core.store.file import now
 from rag_core.types import Source
 
 LEFT_OUT = 8
-"""The bit of ``documents.private`` for a file that the owner excludes, or whose folder is being removed: no
-search finds it, until a run forgets it."""
+"""The bit of ``documents.private`` for a file that the owner excluded or whose folder is being removed. No
+search finds such a file. The next run forgets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +37,23 @@ class Exclusion:
 
 
 def all_sources(db: sqlite3.Connection) -> list[Source]:
-    """Every source, oldest first."""
+    """Return every source, oldest first."""
     return list(map(_source, db.execute("SELECT * FROM sources ORDER BY id")))
 
 
 def source_of(db: sqlite3.Connection, document_id: int) -> Source:
-    """The source of a document, which must exist."""
+    """Return the source of a document, which must exist."""
     sql = "SELECT s.* FROM sources s JOIN documents d ON d.source_id = s.id WHERE d.id = ?"
     return _source(db.execute(sql, (document_id,)).fetchone())
 
 
 def by_id(db: sqlite3.Connection, source_id: int) -> Source:
-    """The source with this id, which must exist."""
+    """Return the source with this id, which must exist."""
     return _source(db.execute("SELECT * FROM sources WHERE id = ?", (source_id,)).fetchone())
 
 
 def current_source(db: sqlite3.Connection, source: Source) -> Source:
-    """Read a source again from the store; if it is gone, return it unchanged."""
+    """Read a source again from the store. If it no longer exists, it is returned unchanged."""
     return next((known for known in all_sources(db) if known.id == source.id), source)
 
 
@@ -64,7 +64,7 @@ def _source(row: sqlite3.Row) -> Source:
 
 
 def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
-    """The number of documents in each state, for each source: source id → state → number."""
+    """Return the number of documents in each state, for each source: source id → state → number."""
     by_source: dict[int, dict[str, int]] = {}
     for row in db.execute("SELECT source_id, state, count(*) FROM documents WHERE part = '' GROUP BY 1, 2"):
         by_source.setdefault(row[0], {})[row[1]] = row[2]
@@ -72,7 +72,7 @@ def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
 
 
 def overlapping(db: sqlite3.Connection, source: Source) -> list[Source]:
-    """The other sources whose folder contains this one's or lies in it, without those that are being
+    """Return the other sources whose folder contains this one's folder or lies in it, except sources being
     removed."""
     others = (other for other in all_sources(db) if other.id != source.id and not other.removed)
     return [other for other in others if overlap(other, source)]
@@ -85,8 +85,8 @@ def overlap(one: Source, other: Source) -> bool:
 
 
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
-    """Return the source that `put_source` would write. A folder that is a source already gets these globs
-    in addition to its own, unless it is being removed. Only the first source has no label."""
+    """Return the source that `put_source` would store. If the folder is a source already, the globs are added
+    to its own, unless that source is being removed. Only the first source has no label."""
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
         return Source(0, root, include, exclude, _label(db, root))
@@ -100,7 +100,7 @@ def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: 
 def put_source(
     db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]
 ) -> Source:
-    """Add a source, or globs to an existing one, as `draft` describes; returns it."""
+    """Add a source, or add globs to an existing one, as `draft` describes. Returns the source."""
     source = draft(db, root, include, exclude)
     row = db.execute(
         "INSERT INTO sources (root, label, include, exclude, created_at) VALUES (?, ?, ?, ?, ?)"
@@ -113,8 +113,8 @@ def put_source(
 
 
 def _label(db: sqlite3.Connection, root: str) -> str:
-    """Return the label of a new source: '' for the first one, else the name of its folder, with a number if
-    that is taken."""
+    """Return the label of a new source: '' for the first one, otherwise the name of its folder, with a number
+    if the name is taken."""
     taken = {row[0] for row in db.execute("SELECT label FROM sources")}
     if not taken:
         return ""
@@ -130,12 +130,12 @@ def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
     there = with_sep(first["root"]) + os.fsencode(label) if first else b""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
              WHERE s.label = '' AND (d.display = ? OR d.display BETWEEN ? AND ?)"""
-    known = db.execute(sql, (label, f"{label}/", f"{label}0")).fetchone()  # 0 is what follows a slash
+    known = db.execute(sql, (label, f"{label}/", f"{label}0")).fetchone()  # "0" follows "/"
     return there not in (b"", os.fsencode(root)) and (os.path.lexists(there) or known is not None)
 
 
 def change_source(db: sqlite3.Connection, source: Source) -> None:
-    """Write the patterns and marks of an existing source."""
+    """Update the patterns and marks of an existing source."""
     values = json.dumps(source.include), json.dumps(source.exclude), source.paused, source.removed
     sql = "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?"
     db.execute(sql, (*values, source.id))
@@ -143,8 +143,7 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Remove a source if it is still marked as removed. Its excluded files stay excluded in other
-    sources."""
+    """Remove a source if it is still marked as removed. Its excluded files stay excluded in other sources."""
     for source in [known for known in all_sources(db) if known.id == source_id and known.removed]:
         for heir in overlapping(db, source):
             for path, out in excluded_below(db, heir.root).items():
@@ -166,19 +165,19 @@ def _put_exclusion(db: sqlite3.Connection, source_id: int, path: bytes, reason: 
 
 
 def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
-    """Undo `exclude_file`. The globs decide again."""
+    """Undo `exclude_file`, so that the globs decide again."""
     db.execute("DELETE FROM exclusions WHERE source_id = ? AND path = ?", (source_id, path))
     mark_left_out(db)
 
 
 def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
-    """All files that the owner excluded by hand, in order of path."""
+    """Return all files that the owner excluded by hand, in order of path."""
     return sorted(_exclusions(db, "NOT s.removed"), key=lambda exclusion: exclusion.display)
 
 
 def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
-    """The files below ``root`` that the owner excluded by hand in any source, by their path below
-    ``root``."""
+    """Return the files below ``root`` that the owner excluded by hand in any source: path below ``root`` →
+    exclusion."""
     here = with_sep(os.fsencode(root))
     excluded: dict[bytes, Exclusion] = {}
     for out in _exclusions(db):
@@ -211,13 +210,13 @@ def is_left_out(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
 
 
 def mark_left_out(db: sqlite3.Connection) -> None:
-    """Mark every document as left out, or not, by the exclusions and the removed sources."""
+    """Mark each document as left out or not, according to the exclusions and the removed sources."""
     wrong = [(bits, document_id) for document_id, _, bits in mismarked(db)]
     db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
 
 
 def mismarked(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
-    """Yield (id, path, right bits) for each document whose mark does not fit the exclusions and removed
+    """Yield (id, path, correct bits) for each document whose mark contradicts the exclusions and removed
     sources."""
     for source in all_sources(db):
         excluded = excluded_below(db, source.root).keys()
@@ -237,5 +236,5 @@ def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclus
 
 
 def shown_path(label: str, path: bytes) -> str:
-    """The path of a file as its store shows it: with the label of its source in front."""
+    """Return the path of a file as its store shows it, with the label of its source in front."""
     return f"{label}/{display(path)}" if label else display(path)

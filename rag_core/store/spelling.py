@@ -1,5 +1,5 @@
-"""Other spellings of a query's words: of a word with a typing error, longer words for an unfinished one, and
-words that are written together or apart (*database*, *data base*)."""
+"""Finds other spellings of a query's words: corrections of typing errors, longer words for an unfinished
+word, and words written together or apart (*database*, *data base*)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from rag_core.text.stop_words import ENGLISH
 from rag_core.text.words import SPACED_WORD, fold, is_unspaced, one_edit_away, split_words
 from rag_core.types import Query, Viewer
 
-_SHORTEST, _LONGEST = 4, 24  # letters; shorter words are like too many others, longer ones nobody types
-_MOST_CORRECTED = 3  # words of a query
-_MEANT = 3  # words that one with a typing error may mean
-_LIKELY, _LOOKED_AT = 8, 10  # stems that an error leads to, and passages that may show how a word is written
-_LEAST_TOGETHER, _MOST_TOGETHER = 4, 20  # letters of a word that may be written apart
-_MOST_APART = 60  # spellings of a query that are looked up
+_SHORTEST, _LONGEST = 4, 24  # letters of a corrected word; shorter words resemble too many others
+_MOST_CORRECTED = 3  # maximum number of words of a query that are corrected
+_MEANT = 3  # maximum number of corrections for a word
+_LIKELY, _LOOKED_AT = 8, 10  # maximum number of similar stems, and of passages that show their spelling
+_LEAST_TOGETHER, _MOST_TOGETHER = 4, 20  # minimum and maximum letters of a word that is split
+_MOST_APART = 60  # maximum number of spellings of a query that are looked up
 
 
 def together_or_apart(stores: Sequence[Store], query: Query, viewer: Viewer) -> dict[str, tuple[str, ...]]:
     """Return the words of a query that passages also write together with the next word, or as two words.
 
-    Each has its spellings, itself first: ``database`` → ``database``, ``data base``. Spellings that no
-    passage has are left out.
+    Each word comes with its spellings, itself first: ``database`` → ``database``, ``data base``. Spellings
+    that no passage has are left out.
     """
     spellings = _spellings(query)
     counts: Counter[str] = Counter()
@@ -44,7 +44,8 @@ def together_or_apart(stores: Sequence[Store], query: Query, viewer: Viewer) -> 
 
 
 def _spellings(query: Query) -> dict[str, list[str]]:
-    """Return the ways to write neighbours together and words apart, each with the words that it replaces."""
+    """Return the spellings that join neighbouring words or split a word, each with the words that it
+    replaces."""
     spellings: dict[str, list[str]] = {}
     words = [word for word in split_words(query.text) if word.isalpha() and not is_unspaced(word)]
     for first, second in pairwise(words):
@@ -62,19 +63,21 @@ def _spellings(query: Query) -> dict[str, list[str]]:
 def corrections(
     stores: Sequence[Store], words: Sequence[str], viewer: Viewer, known: Set[str] = frozenset()
 ) -> dict[str, tuple[str, ...]]:
-    """Suggest other spellings for the words of a query that no passage has: word → at most three words, which
-    ``viewer`` may see in passages.
+    """Suggest other spellings for the words of a query that no passage has: word → at most three words.
+    ``viewer`` may see all of these in passages.
 
-    The last word may be unfinished, so it is suggested itself, then the most frequent words of titles that
-    begin with it. Any other word is corrected only if it is not in ``known``, and no passage has another form
-    of it or a word that begins with it. The suggestions are words that are one typing error away: those in
-    titles first, then the most frequent.
+    The last word may be unfinished. Its suggestions are the word itself, then the most frequent words of
+    titles that begin with it.
+
+    Any other word is corrected only if it is not in ``known``, and if no passage has another form of it or a
+    word that begins with it. Suggestions differ by one typing error. Words in titles come first, then the
+    most frequent.
     """
     unknown = [word for word in words if LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
     if not unknown:
         return {}
     last, allowed = words[-1], find.visible(viewer)
-    has_longer: list[str] = []  # words for which passages with longer ones are found
+    has_longer: list[str] = []  # words for which passages have longer words
     longer: Counter[str] = Counter()
     for store in stores:
         with suppress(StoreError), store.read() as db:
@@ -107,7 +110,7 @@ def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Elig
 
 
 def _one_error_away(stores: Sequence[Store], word: str, allowed: find.Eligible) -> tuple[str, ...]:
-    """The most likely words that differ from ``word`` by one typing error."""
+    """Return the most likely words that differ from ``word`` by one typing error."""
     spellings = [
         spelling for spelling in one_edit_away(word) if len(spelling) >= _SHORTEST and spelling not in ENGLISH
     ]
@@ -123,8 +126,8 @@ def _commonest(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _literal(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
-    """Count the eligible passages for each of ``words`` that occurs in one as written, not only as a stem.
-    A word in a title counts more than all texts."""
+    """Count the eligible passages that contain each of ``words`` as written, not only its stem. A word in a
+    title counts more than all texts."""
     total, counts = frequencies(db, words, allowed.viewer)
     sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
               JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id

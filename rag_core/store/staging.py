@@ -1,5 +1,5 @@
-"""A folder next to the stores for unfinished files while a store is created, exported or imported. It is
-locked while its process lives; the next one removes what a killed process left."""
+"""A folder next to the stores for unfinished files, while a store is created, exported or imported. The
+folder is locked while its process lives. The next process removes the folders that killed processes left."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SPARE = 64 * 1024 * 1024
 
 @contextmanager
 def staging_folder(store_dir: Path) -> Iterator[Path]:
-    """A folder for unfinished files, which is removed at the end of the block. Raises OSError."""
+    """Context manager: yield a new folder for unfinished files, and remove it at the end. Raises OSError."""
     store_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in store_dir.glob(f"{_PREFIX}*.lock"):
-        with suppress(OSError), FileLock(left, timeout=0):  # one that is held is in use
+        with suppress(OSError), FileLock(left, timeout=0):  # a folder whose lock is held is in use
             _remove(left.with_suffix(""))
     room = store_dir / f"{_PREFIX}{uuid.uuid4().hex}"
     lock = FileLock(room.with_name(f"{room.name}.lock"), thread_local=False)
-    lock.acquire()  # before there is anything to remove
+    lock.acquire()  # before the folder exists
     try:
         room.mkdir(mode=0o700)
         yield room
@@ -47,22 +47,22 @@ def unfinished_name(room: Path, target: Path) -> Path:
 
 
 def require_space(room: Path, needed: int, what: str) -> None:
-    """Raise StoreError unless the disk of ``room`` has ``needed`` bytes free, and a reserve. ``what``
-    begins the message."""
+    """Raise StoreError unless the disk of ``room`` has ``needed`` bytes free, plus a reserve. ``what`` is the
+    subject of the message."""
     if (free := shutil.disk_usage(room).free) < needed + _SPARE:
         problem = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
         raise StoreError(problem, "Free some space, then try again.")
 
 
 def _remove(room: Path) -> None:
-    """Remove a staging folder, then its lock, which the caller holds."""
+    """Remove a staging folder, then its lock. The caller must hold the lock."""
     elsewhere = room / _ELSEWHERE
     if elsewhere.is_file():
         part = Path(os.fsdecode(elsewhere.read_bytes()))
         if part.name.endswith(room.name):
-            with suppress(OSError):  # its disk may not be there any more
+            with suppress(OSError):  # its disk may be disconnected
                 part.unlink(missing_ok=True)
-    shutil.rmtree(room, ignore_errors=True)  # the next one removes what stays
+    shutil.rmtree(room, ignore_errors=True)  # the next process removes the rest
     if not room.exists():
-        with suppress(PermissionError):  # where a file that is open cannot be removed
+        with suppress(PermissionError):  # some systems cannot remove an open file
             room.with_name(f"{room.name}.lock").unlink(missing_ok=True)

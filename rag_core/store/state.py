@@ -1,4 +1,4 @@
-"""``state.db`` in the data folder: people, tokens and conversations, each in tables of its own."""
+"""``state.db`` in the data folder. It holds people, tokens and conversations, each in separate tables."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from rag_core.store.errors import system_says
 
 
 class State:
-    """The file ``state.db``, for one kind of content, whose tables the SQL ``tables`` creates.
+    """The file ``state.db``, for one kind of content. The SQL ``tables`` creates the tables of that kind.
 
-    Error messages name the content as ``called``; the sentence ``without`` says what happens without it.
+    Error messages call the content ``called``. They end with the sentence ``without``, which says what
+    happens without it.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class State:
         return os.path.exists(self.path)  # noqa: PTH110  (no error, however long it is)
 
     def rows(self, sql: str, *values: object) -> list[Any]:
-        """Return the rows of a statement; none if the file does not exist. Raises StoreError."""
+        """Return the rows of a statement, or [] if the file does not exist. Raises StoreError."""
         if not self.is_there:
             return []
         with self.open() as db:
@@ -40,8 +41,8 @@ class State:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection in one transaction, and create the file if needed. Only its owner can read it,
-        and deleted rows leave no traces. Raises StoreError."""
+        """Context manager: open a connection in one transaction, and create the file if needed. Only the
+        file's owner can read it, and deleted rows leave no traces. Raises StoreError."""
         try:
             if not self.is_there:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

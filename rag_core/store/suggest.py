@@ -1,4 +1,5 @@
-"""What a few typed letters may mean: documents and tags whose names begin so, and what was changed last."""
+"""Suggestions for a few typed letters: documents and tags whose names begin so, and the files that changed
+last."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from rag_core.store.documents import ids
 from rag_core.text.words import name_key, well_formed
 from rag_core.types import Named, Viewer
 
-_BEHIND = chr(0x10FFFF)  # no name goes on with it
-_NAMES_A_DOCUMENT = 8  # its title, its aliases, each tail of its path
-_NEWEST = 200  # of these some hold no text
+_BEHIND = chr(0x10FFFF)  # sorts after every character of a name
+_NAMES_A_DOCUMENT = 8  # title, aliases, and every end of the path
+_NEWEST = 200  # more than needed, because some hold no text
 _COLUMNS = "d.display || iif(d.part = '', '', '#' || d.part), d.title, d.date"
 
 
@@ -23,8 +24,8 @@ def _readable(viewer: Viewer) -> str:
 
 
 def titled(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
-    """At most ``limit`` documents whose title, alias or file name begins with ``beginning``, sorted by that
-    name."""
+    """Return at most ``limit`` documents whose title, alias or file name begins with ``beginning``, sorted by
+    that name."""
     key = name_key(well_formed(beginning))
     sql = f"""SELECT {_COLUMNS} FROM names n CROSS JOIN documents d ON d.id = n.document_id
               WHERE n.key >= ? AND n.key < ? AND {_readable(viewer)} ORDER BY n.key LIMIT ?"""
@@ -33,7 +34,7 @@ def titled(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, l
 
 
 def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, int]:
-    """The tags that begin with ``beginning``: tag → number of documents."""
+    """Return the tags that begin with ``beginning``: tag → number of documents."""
     key = name_key(well_formed(beginning)).lstrip("#")
     sql = f"""SELECT coalesce(min(t.tag), t.folded), count(*)
               FROM tags t JOIN documents d ON d.id = t.document_id
@@ -42,9 +43,9 @@ def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, in
 
 
 def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> list[tuple[int, Named]]:
-    """The ``limit`` files that changed last, newest first, each with the time of the change in
+    """Return the ``limit`` files that changed last, newest first, each with the time of the change in
     nanoseconds."""
-    # First the newest, then what can be read of them: to look at every document takes three times as long.
+    # First the newest, then those with text: checking every document takes three times as long.
     sql = f"""SELECT d.mtime_ns, {_COLUMNS} FROM documents d
               WHERE d.id IN (
                   SELECT d.id FROM documents d WHERE d.part = '' AND {find.visible(viewer).sql}
@@ -54,7 +55,7 @@ def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> l
 
 
 def of_paths(db: sqlite3.Connection, store: str, paths: Sequence[str], viewer: Viewer) -> dict[str, Named]:
-    """The documents at ``paths``, by path. Paths without a document are left out."""
+    """Return the documents at ``paths``, by path. Paths without a document are left out."""
     sql = f"""SELECT {_COLUMNS} FROM documents d
               WHERE d.id IN (SELECT value FROM json_each(?)) AND {_readable(viewer)}"""
     known = [number for path in paths for number in ids(db, path)]

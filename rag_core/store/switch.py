@@ -1,12 +1,12 @@
-"""Changing what makes a store's vectors or where they are kept, while the old ones go on serving.
+"""Switches a store to another embedder or vector index, while searches continue to use the old vectors.
 
-    begin     every text without a vector of the new embedder is queued, and every chunk for the new index
-    (runs)    embed and send as ever; what is new or changed is done only the new way
-    finish    in one transaction, the new becomes what searches use
-    abandon   the old stays, and what came meanwhile is queued for it
+    begin     queue every text without a vector of the new embedder, and every chunk for the new index
+    (runs)    embed and send as usual; new and changed texts only for the new embedder and index
+    finish    in one transaction, make searches use the new embedder and index
+    abandon   keep the old ones, and queue the texts that came meanwhile for them
 
-Searches use one embedder at any moment; text that came after ``begin`` is found by words until ``finish``.
-The index that is left is *retired*: it is deleted as soon as it can be.
+Searches use one embedder at a time. Text that comes after ``begin`` is found only by words until ``finish``.
+The index that is no longer used is *retired*: it is deleted as soon as possible.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NEXT = ("next_embedder", "next_identity_id", "next_backend", "next_remote")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The embedder and vector index that a store switches to. ``address`` is '' for vectors in the store's
-    own file."""
+    """The embedder and vector index that a store switches to. ``address`` is '' if the vectors are in the
+    store's own file."""
 
     embedder: str
     identity_id: int
@@ -44,8 +44,8 @@ def under_way(db: sqlite3.Connection) -> Switch | None:
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
-    """Begin to switch the store to the embedder or index that ``to`` describes. A switch that is not finished
-    is dropped. The store must have the identity ``to.identity_id`` already."""
+    """Begin to switch the store to the embedder or index in ``to``. A switch that is not finished is dropped.
+    The store must already have the identity ``to.identity_id``."""
     doubtful = outbox.wants_recheck(db) and to.address == outbox.target(db)
     _drop_next(db, to.address)
     values = (to.embedder, str(to.identity_id), to.backend, to.address)
@@ -58,7 +58,7 @@ def begin(db: sqlite3.Connection, to: Switch) -> None:
 
 
 def finish(db: sqlite3.Connection) -> None:
-    """Make the prepared vectors the ones that searches use."""
+    """Make searches use the prepared vectors."""
     to = under_way(db)
     if to is None:
         return
@@ -74,8 +74,8 @@ def finish(db: sqlite3.Connection) -> None:
 
 
 def abandon(db: sqlite3.Connection) -> None:
-    """End a switch; searches keep what they use. Their index is compared later, as nothing was removed from
-    it meanwhile."""
+    """End a switch. Searches keep their embedder and index. The index is compared later, because nothing was
+    removed from it meanwhile."""
     if not meta(db).keys().isdisjoint(_NEXT):
         _drop_next(db)
         outbox.recheck(db, wanted=bool(outbox.address(db)))
@@ -83,7 +83,7 @@ def abandon(db: sqlite3.Connection) -> None:
 
 
 def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
-    """Forget the switch under way, and retire its index unless its address is ``kept``."""
+    """Drop the switch under way, and retire its index unless the index has the address ``kept``."""
     begun = meta(db).get("next_remote", "")
     db.execute(f"DELETE FROM meta WHERE key IN {_NEXT}")
     if begun != kept:
@@ -91,8 +91,8 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
 
 
 def _queue_again(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue the texts that are not embedded or sent yet. If no embedder is active, remove all embedders but
-    ``identity_id``."""
+    """Queue the texts that are not embedded or sent yet. If no embedder is active, remove all embedders
+    except ``identity_id``."""
     if active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")
@@ -111,7 +111,7 @@ def is_attached(db: sqlite3.Connection) -> bool:
 
 
 def take_over(db: sqlite3.Connection) -> None:
-    """Let an attached store fill its index itself from now on. The next flush first compares them."""
+    """Let an attached store fill its index itself from now on. The next run first compares the two."""
     db.execute("DELETE FROM meta WHERE key = 'attached'")
     outbox.recheck(db, wanted=True)
 
@@ -131,7 +131,7 @@ def retire(db: sqlite3.Connection, address: str) -> None:
 
 
 def retired(db: sqlite3.Connection) -> list[str]:
-    """The addresses of remote indexes that are no longer used and still have to be deleted."""
+    """Return the addresses of remote indexes that are no longer used and still have to be deleted."""
     sql = f"SELECT substr(key, {len(_RETIRED) + 1}) FROM meta WHERE key GLOB 'retired *' ORDER BY 1"
     return [address for (address,) in db.execute(sql)]
 
@@ -142,13 +142,13 @@ def forget_retired(db: sqlite3.Connection, address: str) -> None:
 
 
 def uncut(db: sqlite3.Connection) -> bool:
-    """Whether a document in a folder that is not paused still has to be cut into passages again."""
+    """Whether a document in a folder that is not paused still has to be split into passages again."""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
              WHERE d.extractor = ? AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
     return db.execute(sql, (TO_CUT,)).fetchone() is not None
 
 
 def cut_again(db: sqlite3.Connection, spec: ChunkSpec) -> None:
-    """Make the next run read every document again and cut it into passages of the sizes in ``spec``."""
+    """Make the next run read every document again and split it into passages of the sizes in ``spec``."""
     db.execute("UPDATE documents SET extractor = ? WHERE state = 'indexed'", (TO_CUT,))
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", spec_rows(spec).items())

@@ -1,4 +1,4 @@
-"""One document as it was indexed: its chunks in reading order, and its links."""
+"""Reads one document as it was indexed: its chunks in reading order, and its links."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from rag_core.store.documents import best_target, ids
 from rag_core.text.words import well_formed
 from rag_core.types import NAME, Document, DocumentLink, DocumentView, FilePart, Neighbour, Viewer
 
-_MOST_PARTS = 200  # of a file that are listed
+_MOST_PARTS = 200  # maximum number of listed parts of a file
 
 
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
-    """The first and last date of documents that ``viewer`` may see; None if none has a date."""
+    """Return the first and last date of documents that ``viewer`` may see, or None if no document has a
+    date."""
     allowed = find.visible(viewer)
     sql = f"""SELECT min(d.date), max(d.date) FROM documents d
               WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}"""
@@ -29,9 +30,9 @@ def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """Return the document shown as ``path``, with the chunk ``key`` marked; None if it is not visible.
+    """Return the document shown as ``path``, with the chunk ``key`` marked, or None if it is not visible.
 
-    If several documents are shown as ``path``, such as the parts of a file, the one with the chunk is
+    Several documents may be shown as ``path``, such as the parts of a file. Then the one with the chunk is
     returned.
     """
     meant = _meant(db, store, path, viewer, key)
@@ -72,7 +73,7 @@ _NEWEST_FIRST = "ORDER BY d.mtime_ns DESC, d.number DESC"
 
 
 def _held(db: sqlite3.Connection, file: Document, viewer: Viewer) -> tuple[FilePart, ...]:
-    """The newest documents that a file holds."""
+    """Return the newest documents that a file holds."""
     if not file.part_count:
         return ()
     sql = f"{_PART} WHERE d.container = ? AND {find.visible(viewer).sql} {_NEWEST_FIRST} LIMIT {_MOST_PARTS}"
@@ -82,7 +83,8 @@ def _held(db: sqlite3.Connection, file: Document, viewer: Viewer) -> tuple[FileP
 def _beside(
     db: sqlite3.Connection, document: Document, viewer: Viewer
 ) -> tuple[FilePart | None, FilePart | None]:
-    """The parts of its file that were written next after a document and last before it."""
+    """Return the next newer and the next older part in the file of a document. Either is None if there is
+    none."""
     if not document.part:
         return None, None
     of_file = f"{_PART} JOIN documents here ON here.id = ? AND here.container = d.container"
@@ -122,8 +124,10 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
 
 
 def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, int]:
-    """The start and end of the part of a chunk to show, when text up to ``read`` is shown already. The hit
-    is shown whole; other chunks without their overlap with it and with earlier chunks."""
+    """Return the start and end of the part of a chunk to show, if the text up to ``read`` is shown already.
+
+    The hit is shown whole. Other chunks are shown without their overlap with the hit and with earlier chunks.
+    """
     start, end = row["start"], row["end"]
     if hit is not None and row["key"] == hit["key"]:
         return 0, end - start
@@ -139,8 +143,8 @@ def _links(
     db: sqlite3.Connection, document_id: int, viewer: Viewer
 ) -> tuple[tuple[DocumentLink, ...], tuple[DocumentLink, ...]]:
     """Return the links out of a document, then the links to it, one for each linking document."""
-    # For a guest as if there were no private documents: a link that led to nothing beside a visible document
-    # of that name would reveal a private one.
+    # For a guest, links are resolved as if no private documents existed: a broken link to the name of a
+    # visible document would reveal a private one.
     target = "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"
     values = {"id": document_id, "all": viewer.is_owner}
     sql = f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
@@ -155,6 +159,6 @@ def _links(
 
 
 def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
-    """The other names of a document."""
+    """Return the aliases of a document."""
     row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
     return frontmatter.aliases_in(json.loads(row[0]))

@@ -1,6 +1,11 @@
-"""Other forms of a query's words in languages other than English: with another ending (*journaux* for
-*journal*), and in those that write words together the longer words that end so (*Krankenversicherung* for
-*Versicherung*). They are looked up among the words of the store, so nothing is indexed for them."""
+"""Finds other forms of a query's words in languages other than English. Such a form has another ending
+(*journaux* for *journal*).
+
+In languages that write words together, it may also be a longer word with the same end (*Krankenversicherung*
+for *Versicherung*).
+
+The forms are looked up among the words of the store, so nothing is indexed for them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ _TELLING = {
     "Danish": ("og", "af"),
     "Norwegian": ("og", "av"),
 }
-"""Words that tell that a store has text in a language, if many passages have each of them."""
+"""Words that identify a language: a store has text in it if many passages have each of its words."""
 _ENDINGS = ("", "e", "en", "n", "er", "ern", "es", "s", "r", "t", "et", "na", "ar", "or")
 _PLURALS = (
     ("al", "aux"),
@@ -37,14 +42,14 @@ _PLURALS = (
     ("el", "eis"),
     ("m", "ns"),
 )
-_MANY = 0.1  # of the passages
-_SHORTEST, _LEAST_ROOT, _LEAST_BEFORE = 6, 5, 3  # letters of a word, without its ending, and before it
-_MOST = 12  # forms of one word, the most frequent ones
+_MANY = 0.1  # share of the passages
+_SHORTEST, _LEAST_ROOT, _LEAST_BEFORE = 6, 5, 3  # minimum letters: of a word, of its root, before the root
+_MOST = 12  # maximum number of forms of one word
 
 
 def other_forms(stores: Sequence[Store], query: Query, viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Return the words of a query that passages have in other forms, each with itself first and then these
-    forms. Only words of six letters and more are looked up."""
+    """Return the words of a query that passages have in other forms. Each comes with itself first, then these
+    forms. Only words of at least six letters are looked up."""
     words = [word for word in query.terms.loose if _may_have_forms(word)]
     counts: dict[str, Counter[str]] = {word: Counter() for word in words}
     for store in stores if words else ():
@@ -66,8 +71,8 @@ def _may_have_forms(word: str) -> bool:
 
 
 def _with_other_ending(word: str) -> Iterator[str]:
-    """The plural or the singular of a French, Spanish or Portuguese word that no rule for English makes. A
-    plural that only adds letters is found as a longer word."""
+    """Yield the plural or singular of a French, Spanish or Portuguese word, if no rule for English covers it.
+    A plural that only adds letters is found as a longer word."""
     for singular, plural in _PLURALS:
         if word.endswith(plural) and len(word) - len(plural) + len(singular) >= _LEAST_ROOT:
             yield word.removesuffix(plural) + singular
@@ -83,14 +88,14 @@ def _writes_together(db: sqlite3.Connection) -> bool:
 
 
 def _vocabulary(db: sqlite3.Connection) -> str:
-    """The longer words of the index, as it has them, each between line breaks."""
+    """Return the longer words of the index as stored there, each between line breaks."""
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')")
     sql = "SELECT group_concat(term, char(10)) FROM temp.vocabulary WHERE length(term) >= ?"
     return f"\n{db.execute(sql, (_SHORTEST,)).fetchone()[0] or ''}\n"
 
 
 def _ending_with(word: str, vocabulary: str) -> Iterator[str]:
-    """The words of a vocabulary that end with ``word``, where both are compared without their endings."""
+    """Yield the words of a vocabulary that end with ``word``. Both are compared without their endings."""
     root = _root(word)
     start = vocabulary.find(root)
     while start >= 0:
@@ -102,7 +107,7 @@ def _ending_with(word: str, vocabulary: str) -> Iterator[str]:
 
 
 def _root(word: str) -> str:
-    """A word without its ending, if enough letters are left."""
+    """Return a word without its ending, if enough letters are left."""
     for ending in sorted(_ENDINGS[1:], key=len, reverse=True):
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_ROOT:
             return word.removesuffix(ending)

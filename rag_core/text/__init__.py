@@ -1,1 +1,1 @@
-"""How text becomes words: index terms, numbers, forms of a word, tags."""
+"""Turns text into words: index terms, numbers, forms of a word, tags."""

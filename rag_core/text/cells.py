@@ -1,5 +1,5 @@
-"""Where a cell of a table ends. A phrase does not go on from one cell to the next: to a reader each is a text
-of its own."""
+"""Marks the ends of table cells. A phrase does not continue from one cell into the next, because readers see
+each cell as a separate text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ END_OF_CELL = "\0"
 this."""
 
 _GRIDS = frozenset({"csv", "tsv", "sheet"})
-"""Types that are nothing but a table."""
+"""File types that consist of a table."""
 _WITH_ROWS = frozenset({"ebook", "evernote", "html", "mail", "markdown", "notebook", "slides", "word"})
 """Types whose tables have their rows as lines, with bars between the cells."""
 _OF_CSV = re.compile(r'(?:(?<=[,;|\t\n])|\A)[ ]?"(?:[^"]|"")*+"?|(?<=")[,;|][ ]*|[\t\n]')
@@ -21,8 +21,8 @@ _LINE = re.compile("[^\n]+")
 
 
 def cells_apart(text: str, file_type: str) -> str:
-    """Return a passage of a document of this type, in as many characters, with `END_OF_CELL` for white space
-    that ends a cell of a table."""
+    """Return a passage with `END_OF_CELL` in place of white space that ends a table cell. The length stays
+    the same."""
     if file_type == "csv":
         return _OF_CSV.sub(lambda match: _end(match[0]), text)
     if file_type in _GRIDS:

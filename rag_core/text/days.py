@@ -1,5 +1,5 @@
-"""Days as people name them in a query (``2025-03``, ``march 2025``, ``2025-W45``, ``3 months ago``) and in
-the names of files."""
+"""Finds days as people write them in a query (``2025-03``, ``march 2025``, ``2025-W45``, ``3 months ago``)
+and in file names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from rag_core.text.numbers import MONTHS, day_of_parts, first_day, month_number
 
 DaySpan = tuple[str, str]
-"""The first day and the day after the last, in ISO form."""
+"""The first day, and the day after the last, in ISO form."""
 
 DAY_EXAMPLES = "2026, 2026-03, 2026-W11, 2026-03-15, march 2026, today, last week or 3 months ago"
 
@@ -34,15 +34,16 @@ WORDS = (
     rf"(?:(?:this|last|past)[ ]+(?:\d+[ ]+)?{_UNIT.replace('(', '(?:')}s?"
     rf"|\d+[ ]+{_UNIT.replace('(', '(?:')}s?[ ]+ago|(?:{'|'.join(sorted(MONTHS))})[ ]+\d{{4}})(?!\w)"
 )
-"""A pattern of days that are named by several words."""
+"""A pattern for days that are written in several words."""
 
 
 def span(text: str, today: date | None = None) -> DaySpan | None:
-    """Return the first day that ``text`` names and the day after the last, relative to ``today`` if needed;
-    None if it names none.
+    """Return the first day that ``text`` names and the day after the last, relative to ``today`` if needed.
+    Returns None if it names no days.
 
-    A week begins on Monday. A month without a year is the latest that has begun. ``last 7 days`` end today,
-    and ``3 months ago`` is that whole month. ``2026-01..2026-03`` includes both months, in either order.
+    A week begins on Monday. A month without a year is the latest one that has begun. ``last 7 days`` ends
+    today, and ``3 months ago`` is the whole month. ``2026-01..2026-03`` includes both months, and their order
+    does not matter.
     """
     now = today or date.today()
     words = " ".join(re.sub(r"[\s_]+|(?<=[^\W\d])-|-(?=[^\W\d])", " ", text.casefold()).split())
@@ -58,8 +59,8 @@ def span(text: str, today: date | None = None) -> DaySpan | None:
 
 
 def _written(words: str, now: date) -> tuple[date, date] | None:
-    """Return the first day and the day after the last of an ISO date, a year or a named month; None for other
-    words."""
+    """Return the first day and the day after the last of an ISO date, a year or a named month. Returns None
+    for other words."""
     if match := _ISO.fullmatch(words):
         year, month, day = (int(part) if part else 0 for part in match.groups())
         if day:
@@ -73,8 +74,8 @@ def _written(words: str, now: date) -> tuple[date, date] | None:
 
 
 def _week_or_quarter(words: str) -> tuple[date, date] | None:
-    """Return the first day and the day after the last of an ISO week, a day of it or a quarter; None for
-    other words. Raises ValueError for a week that the year does not have."""
+    """Return the first day and the day after the last of an ISO week, a day of such a week or a quarter.
+    Returns None for other words. Raises ValueError for a week that the year does not have."""
     if match := _WEEK.fullmatch(words):
         year, week = int(match[1] or match[5]), int(match[2] or match[4])
         first = date.fromisocalendar(year, week, int(match[3] or 1))
@@ -86,8 +87,8 @@ def _week_or_quarter(words: str) -> tuple[date, date] | None:
 
 
 def _counted(words: str, now: date) -> tuple[date, date] | None:
-    """Return the first day and the day after the last of a time relative to ``now``, such as ``last week``;
-    None for other words."""
+    """Return the first day and the day after the last of a time relative to ``now``, such as ``last week``.
+    Returns None for other words."""
     if words in _SINGLE:
         return _unit("day", now, _SINGLE[words])
     if match := _NEAR.fullmatch(words):
@@ -103,8 +104,8 @@ def _counted(words: str, now: date) -> tuple[date, date] | None:
 
 
 def _unit(unit: str, now: date, back: int) -> tuple[date, date]:
-    """Return the first day, and the day after the last, of the whole day, week, month or year ``back`` units
-    before ``now``."""
+    """Return the first day and the day after the last of a whole day, week, month or year, which lies
+    ``back`` units before ``now``."""
     if unit == "day":
         return now - timedelta(back), now - timedelta(back - 1)
     if unit == "week":
@@ -159,11 +160,12 @@ _DAY_AT_MONTH = re.compile(r"(?<=\d)(?=[^\W\d_]{3})|(?<=[^\W\d_]{3})(?=\d{4})")
 
 
 def first_in_name(name: str) -> str | None:
-    """Return the day that a file's name tells, in ISO form, or the first day of the month, week or quarter
-    that it tells; None without one.
+    """Return the day in a file's name, in ISO form. For a month, week or quarter its first day is returned.
+    Returns None if there is no date in the name.
 
-    ``08-11-2025`` may be either of two days and counts as none; so does ``2010-11``, a season or a school
-    year."""
+    ``08-11-2025`` may be either of two days and does not count. Nor does ``2010-11``, which may be a season
+    or a school year.
+    """
     name = unicodedata.normalize("NFC", name)
     if not _DIGIT.search(name):
         return None
@@ -187,7 +189,8 @@ def _day_first(name: str) -> date | None:
 
 
 def _written_day(name: str) -> date | None:
-    """Return the first day whose month is a word: ``8 November 2025``, ``Nov-8-2025``, ``2025-Nov-08``."""
+    """Return the first date in a name whose month is a word: ``8 November 2025``, ``Nov-8-2025``,
+    ``2025-Nov-08``."""
     words = _WITH_LETTERS.sub(" ", name)
     for match in _NAME_YEAR_FIRST.finditer(words):
         if month := month_number(match[2]):
@@ -197,7 +200,7 @@ def _written_day(name: str) -> date | None:
 
 
 def _period(name: str) -> date | None:
-    """Return the first day of a week or a quarter."""
+    """Return the first day of a week or quarter in a name."""
     for match in _NAME_PERIOD.finditer(name):
         words = re.sub(r"[\s_]+|(?<=[^\W\d])-|-(?=[^\W\d])", " ", match[0].casefold())
         with suppress(ValueError):
@@ -207,7 +210,7 @@ def _period(name: str) -> date | None:
 
 
 def _month(name: str) -> date | None:
-    """Return the first day of a month."""
+    """Return the first day of a month in a name."""
     for match in _NAME_MONTH.finditer(name):
         year, month = int(match[1] or match[3]), int(match[2] or match[4])
         is_season = bool(match[2]) and month == (year + 1) % 100

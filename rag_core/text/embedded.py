@@ -1,9 +1,13 @@
-"""What an embedder reads of a passage.
+"""Decides which part of a passage is embedded.
 
-Of a row of a table these are its words, then the names of the columns; of a chat what was said. Dates,
-amounts and who wrote made short texts alike: with a passage for each row, seven of seven questions in other
-words are nearest to the row that answers them, and with groups of twenty rows as they stand one; of a chat
-five of six, and with names three (`benchmarks/mixed.py`, decision 41).
+From a row of a table the cells with words are embedded, then the names of the columns. From a chat only the
+messages are. Dates, amounts and senders would make short texts alike.
+
+With one passage for each row, seven of seven questions in other words are closest to the row that answers
+them.
+
+With unchanged groups of twenty rows it is one. In a chat it is five of six, and three with senders
+(`benchmarks/mixed.py`, decision 41).
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import re
 
 _OF_TABLES = frozenset({"row", "rows"})  # anchor types
 CHAT = "chat"
-"""The anchor type of messages of a chat."""
+"""The anchor type for messages of a chat."""
 
 _CELL = re.compile(r"[^,;\t|\"\n]+")
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -20,12 +24,12 @@ _WHO = re.compile(r"^\d\d:\d\d (?:[^:\n]{1,80}: )?", re.M)
 
 
 def embedded_text(prefix: str, text: str, anchor_type: str) -> str:
-    """Return the text that an embedder gets for a passage.
+    """Return the text of a passage that is embedded.
 
     Args:
-        prefix: The title and headings; of a table the names of its columns.
+        prefix: The title and headings; for a table the names of its columns.
         text: The passage without its furniture.
-        anchor_type: What part of the document it is.
+        anchor_type: The kind of its place in the document, such as ``page``.
 
     """
     if anchor_type in _OF_TABLES:
@@ -36,6 +40,6 @@ def embedded_text(prefix: str, text: str, anchor_type: str) -> str:
 
 
 def _words_of_cells(text: str) -> str:
-    """The cells that hold words; all of a text without any."""
+    """Return the cells that contain words, or the whole text if no cell does."""
     cells = [cell.strip() for cell in _CELL.findall(text)]
     return ", ".join(cell for cell in cells if _WORD.search(cell)) or text

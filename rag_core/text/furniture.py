@@ -1,11 +1,18 @@
 """Furniture: the parts of a text that a template or a program wrote, such as footers, badges and comments.
 
-The *shape* of a line is the line with one sign for every address, link target and number in it. A line is
-furniture when its shape is in more than `LEAST` documents of a store, and in more than `SHARE` of them. HTML
-comments, the ``%%`` comments of Obsidian, quotes of earlier mails and what a format writes around words
-(`text/syntax.py`) always are. Headings, code, lists of links and lines with wikilinks never are, nor is a
-line of fewer than three words (an address counts as one): people look for these. Where two thirds of a vault
-are furniture, embedding takes a third of the time without it."""
+The *shape* of a line is the line with each address, link target and number in it replaced by a fixed sign.
+
+A line is furniture if its shape occurs in more than `LEAST` documents of a store, and in more than the share
+`SHARE` of them.
+
+These are always furniture: HTML comments, Obsidian's ``%%`` comments, quotes of earlier mails, and the syntax
+that a format puts around words (`text/syntax.py`).
+
+These never are, because people search for them: headings, code, lists of links, lines with wikilinks, and
+lines of fewer than three words (an address counts as one).
+
+If two thirds of a vault are furniture, embedding without it takes a third of the time.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +32,18 @@ from rag_core.text.syntax import SYNTAX
 FILE_TYPES = frozenset(
     ("markdown", "html", "text", "rst", "org", "asciidoc", "mail", "pdf", "word", "ebook", "evernote")
 )
-"""Types whose lines are compared; code and data repeat lines that mean something."""
+"""File types whose lines are compared. In code and data, repeated lines have a meaning."""
 
 LEAST, SHARE = 20, 0.02
-_SHAPES_REMEMBERED = 4096  # what repeats is met again soon
+_SHAPES_REMEMBERED = 4096  # enough, because a repeated line returns soon
 
 ALL: str = "[]"
-"""What is kept of a passage that is all furniture."""
+"""The value of `kept_spans` for a passage that is all furniture."""
 NAMES_ALONE: str = "[[0, 0]]"
-"""The same for a passage by which its document is found: no text, but its title, path and tags."""
+"""The value of `kept_spans` for a passage that keeps no text, but by whose title, path and tags its document
+is found."""
 
-# Patterns that begin with one of a few characters in each branch are searched for several times as fast.
+# A search is several times as fast if each branch of the pattern begins with one of a few characters.
 _ADDRESS = re.compile(
     r"""(?:http(?<=\bhttp)s?|ftp(?<=\bftp)|mailto(?<=\bmailto)|file(?<=\bfile)|obsidian(?<=\bobsidian)):"""
     r"""[^\s<>()\[\]"']+|\]\([^()\n]*\)"""
@@ -43,22 +51,22 @@ _ADDRESS = re.compile(
 _DIGITS = re.compile(r"\d+")
 _THREE_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[\W\d_]++[^\W\d_]++){2}")
 _LINK_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[^\]]*\]\([^()]*\)\s*")
-_NO_PROSE = ("#", " #", "  ", "\t")  # headings, and code, which is indented
+_NO_PROSE = ("#", " #", "  ", "\t")  # headings and indented code
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The parts of a document that may be furniture."""
 
-    #: The spans of comments, of quoted mail and of a format's syntax, which are furniture.
+    #: Spans that are always furniture: comments, quoted mail and a format's syntax.
     comments: tuple[Span, ...]
     #: (start, end, shape) of each line that is furniture if its shape is repeated.
     lines: tuple[tuple[int, int, int], ...]
-    shapes: frozenset[int] = frozenset()  #: The shapes of the lines: hashes, as signed numbers of 64 bits.
+    shapes: frozenset[int] = frozenset()  #: Shapes of the lines: hashes, as signed 64-bit numbers.
 
     def furniture(self, repeated: Set[int]) -> list[Span]:
-        """Return the spans that are furniture, in order and disjoint: comments, and lines with a shape in
-        ``repeated``."""
+        """Return the spans that are furniture, in order and disjoint: the comments, and the lines with a
+        shape in ``repeated``."""
         found: list[Span] = []
         lines = [(start, end) for start, end, shape in self.lines if shape in repeated]
         for start, end in sorted([*self.comments, *lines]):
@@ -69,13 +77,13 @@ class Layout:
 
 
 def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None:
-    """Find the layout of a document from its passages, given as (start, text) in order; None if its type has
-    no furniture."""
+    """Find the layout of a document from its passages, given as (start, text) in order. Returns None if its
+    type has no furniture."""
     if file_type not in FILE_TYPES and file_type not in SYNTAX:
         return None
     parts: list[str] = []
     at = 0
-    for start, part in passages:  # each character stands at its place
+    for start, part in passages:  # puts each character at its offset
         parts += "\n" * (start - at), part[max(0, at - start) :]
         at = max(at, start + len(part))
     text = "".join(parts)
@@ -95,7 +103,7 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
 
 
 def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
-    """Return (start, end, shape) of each line that may be furniture; lines in ``code`` are left out."""
+    """Yield (start, end, shape) of each line that may be furniture. Lines in ``code`` are left out."""
     shaped = text
     if "://" in text or "](" in text or "mailto:" in text:
         shaped = _ADDRESS.sub("] URL ", text)
@@ -118,7 +126,7 @@ def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
 
 @lru_cache(_SHAPES_REMEMBERED)
 def _number(shape: str) -> int | None:
-    """Return a shape as a signed 64-bit number; None if it has fewer than three words."""
+    """Return a shape as a signed 64-bit number, or None if it has fewer than three words."""
     if not _THREE_WORDS.search(shape):
         return None
     digest = blake2b(shape.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -126,7 +134,7 @@ def _number(shape: str) -> int | None:
 
 
 def kept_spans(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
-    """Return for each passage the spans to keep, as JSON; None keeps everything. If a whole document is
+    """Return the spans to keep of each passage, as JSON. None keeps everything. If a whole document is
     furniture, its first passage keeps only the document's names."""
     kept_spans: list[str | None] = []
     for start, text in passages:
@@ -144,7 +152,7 @@ def kept_spans(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -
 
 
 def between(spans: Iterable[Span], length: int) -> list[Span]:
-    """Return the spans between the given ones in a text of ``length`` characters; ``spans`` must be in
+    """Return the gaps between the given spans in a text of ``length`` characters. ``spans`` must be in
     order."""
     found: list[Span] = []
     at = 0
@@ -156,10 +164,10 @@ def between(spans: Iterable[Span], length: int) -> list[Span]:
 
 
 def kept_text(text: str, written: str | None) -> str:
-    """Return a passage without its furniture; ``written`` is its value from `kept_spans`."""
+    """Return a passage without its furniture. ``written`` is its value from `kept_spans`."""
     return text if written is None else "".join(text[a:b] for a, b in json.loads(written)).strip()
 
 
 def hidden(text: str, written: str | None) -> list[Span]:
-    """Return the spans of a passage that are furniture; ``written`` is its value from `kept_spans`."""
+    """Return the spans of a passage that are furniture. ``written`` is its value from `kept_spans`."""
     return [] if written is None else between(map(tuple, json.loads(written)), len(text))

@@ -1,8 +1,9 @@
-"""What a reader does not see inside a paragraph of Markdown: the signs of emphasis, links, code and HTML.
+"""Finds the parts of a Markdown paragraph that a reader does not see: signs of emphasis, links, code and
+HTML.
 
-The rules are those of CommonMark 0.31, with wikilinks, highlights, footnotes and the ids of blocks as
-Obsidian has them. One pass over the signs decides what each is, so a hostile note takes no longer than any
-other of its length.
+The rules are those of CommonMark 0.31. Wikilinks, highlights, footnotes and block ids follow Obsidian. One
+pass over the signs classifies each of them, so a hostile note takes no longer than any other note of its
+length.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ MarkKind = Literal["sign", "tag", "reference", "comment", "line"]
 
 
 class Mark(NamedTuple):
-    """A stretch of a source that is not shown as it is written."""
+    """A span of the source that is shown differently from how it is written."""
 
     start: int
     end: int
-    shown: str = ""  #: What is shown in its place.
+    shown: str = ""  #: The text that is shown instead.
     kind: MarkKind = "sign"
-    opener: int = -1  #: Of a sign that ends an emphasis: where the sign stands that begins it.
+    opener: int = -1  #: For a sign that closes an emphasis, the offset of the sign that opens it.
 
 
 INLINE_TAGS = (
@@ -39,7 +40,7 @@ _BLOCK_TAGS = (
 ).replace(" ", "|")
 _VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
 TAG = re.compile(rf"</?(?:({INLINE_TAGS})|{_BLOCK_TAGS})(?:\s(?:{_VALUE})*)?/?>", re.I)
-"""A tag of HTML; the first group is the name of one that stands inside a line."""
+"""An HTML tag. For an inline element, the first group is its name."""
 REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 FOOTNOTE = re.compile(r"\[\^([^\[\]\s]+)\](?!:)")
@@ -49,7 +50,7 @@ DESTINATION = re.compile(
     r"\(\s*+(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
     r"(?:\s++(?:\"[^\"]*\"|'[^']*'))?\s*+\)"
 )
-"""Where a link leads, behind its text."""
+"""The destination of a link, in brackets after its text."""
 MOST_OF_A_DESTINATION = 2_000
 PICTURE_NAME = re.compile(r"\.(?:png|jpe?g|gif|webp)$", re.I)
 
@@ -63,8 +64,8 @@ _RUNS = re.compile("`+")
 
 
 def inline_marks(text: str, start: int, end: int, *, pictures: bool = False) -> list[Mark]:
-    """Return the marks of the paragraph ``text[start:end]``, in order and disjoint. With ``pictures`` the
-    alternative texts of pictures are shown."""
+    """Return the marks of the paragraph ``text[start:end]``, in order and disjoint. With ``pictures``,
+    pictures are shown as their alternative texts."""
     if not _HAS_MARKUP.search(text, start, end):
         return []
     scanner = _Scanner(text, start, end, pictures)
@@ -95,7 +96,7 @@ def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[
 def wikilink(written: str) -> tuple[str, str, str]:
     """Return the target, the heading and the label of a wikilink, given the text in its brackets."""
     target, _, label = written.partition("|")
-    target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
+    target, _, heading = target.removesuffix("\\").partition("#")  # in tables it is written [[a\|b]]
     return target.strip(), heading.strip(), label.strip()
 
 
@@ -107,10 +108,10 @@ def label_of(written: str) -> str:
 
 @dataclass(slots=True)
 class _Run:
-    """A row of equal signs that may begin or end an emphasis."""
+    """A run of equal signs that may open or close an emphasis."""
 
     start: int
-    length: int  #: Of what is not used yet; opening signs are used from the end, closing ones from the start.
+    length: int  #: Number of unused signs. Opening signs are used from the end, closing signs from the start.
     sign: str
     opens: bool
     closes: bool
@@ -123,7 +124,7 @@ class _Bracket:
 
     start: int
     end: int
-    runs: int  #: How many runs were open before it.
+    runs: int  #: Number of runs that were open before the bracket.
 
 
 @dataclass(slots=True)
@@ -135,7 +136,7 @@ class _Scanner:
     marks: list[Mark] = field(default_factory=list)
     _runs: list[_Run] = field(default_factory=list)
     _brackets: list[_Bracket] = field(default_factory=list)
-    _after_link: int = 0  #: Brackets below this number hold a link, and cannot be one.
+    _after_link: int = 0  #: Brackets below this index contain a link, and so cannot be links themselves.
 
     def scan(self) -> None:
         """Find all marks."""
@@ -166,7 +167,7 @@ class _Scanner:
             self.marks.append(Mark(*block_id.span()))
 
     def in_order(self) -> list[Mark]:
-        """Return the marks in order; of one inside another, only the outer."""
+        """Return the marks in order. If one mark is inside another, only the outer one is returned."""
         ordered: list[Mark] = []
         for mark in sorted(self.marks, key=lambda mark: (mark.start, -mark.end)):
             if not ordered or mark.start >= ordered[-1].end:
@@ -183,7 +184,7 @@ class _Scanner:
         return end
 
     def _tag(self, start: int) -> int:
-        """Mark a tag or the brackets of an address; return where the text goes on."""
+        """Mark a tag, or the brackets of an address. Returns the offset after it."""
         if match := TAG.match(self.text, start, self.end):
             self.marks.append(Mark(*match.span(), instead(match[0]), "tag"))
         elif match := _AUTOLINK.match(self.text, start, self.end):
@@ -201,7 +202,7 @@ class _Scanner:
     # --- links ---------------------------------------------------------------------------
 
     def _open(self, start: int, end: int) -> int:
-        """Note a bracket that opens, or mark a wikilink or footnote; return where the text goes on."""
+        """Record an opening bracket, or mark a wikilink or footnote. Returns the offset after it."""
         if match := WIKILINK.match(self.text, start, self.end):
             self._wikilink(match)
             self._after_link = max(self._after_link, 0 if match[1] else len(self._brackets))
@@ -238,7 +239,7 @@ class _Scanner:
         self.marks.append(Mark(second + len(heading), match.end()))
 
     def _close(self, start: int) -> int:
-        """Mark the link that a bracket ends, if it is one; return where the text goes on."""
+        """Mark the link that a closing bracket ends, if it ends one. Returns the offset after it."""
         if not self._brackets:
             return start + 1
         opened = self._brackets.pop()
@@ -260,7 +261,7 @@ class _Scanner:
         return end
 
     def _end_of_link(self, opened: _Bracket, start: int) -> int | None:
-        """Return the end of the link whose text ends at ``start``; None if it is not a link."""
+        """Return the end of the link whose text ends at ``start``, or None if it is not a link."""
         limit = min(self.end, start + 1 + MOST_OF_A_DESTINATION)
         if match := DESTINATION.match(self.text, start + 1, limit):
             return match.end()
@@ -273,7 +274,7 @@ class _Scanner:
     # --- emphasis ------------------------------------------------------------------------
 
     def _run(self, start: int, signs: str) -> list[_Run]:
-        """Return the run that ``signs`` are, if they may begin or end an emphasis."""
+        """Return ``signs`` as a run, or [] if they can neither open nor close an emphasis."""
         if (signs[0] == "=" and len(signs) != 2) or (signs[0] == "~" and len(signs) % 2):
             return []
         before = self.text[start - 1] if start > self.start else " "
@@ -287,9 +288,9 @@ class _Scanner:
         return [_Run(start, len(signs), signs[0], opens, closes, len(signs))] if opens or closes else []
 
     def _pair(self, first: int) -> None:
-        """Mark the pairs among the runs from number ``first`` on, and drop these runs."""
+        """Mark the pairs among the runs from index ``first`` on, then drop these runs."""
         opened: list[_Run] = []
-        least: dict[tuple[str, bool, int], int] = {}  # what is below cannot open for such a run
+        least: dict[tuple[str, bool, int], int] = {}  # runs below this index cannot open such a run
         for run in self._runs[first:]:
             while run.closes and run.length:
                 key = run.sign, run.opens, run.total % 3
@@ -318,7 +319,7 @@ class _Scanner:
 
 
 def _fit(opener: _Run, closer: _Run) -> bool:
-    """Whether two runs of signs belong together."""
+    """Whether two runs of signs can form a pair."""
     if opener.sign != closer.sign:
         return False
     if (opener.closes or closer.opens) and (opener.total + closer.total) % 3 == 0 and closer.sign in "*_":
@@ -327,8 +328,8 @@ def _fit(opener: _Run, closer: _Run) -> bool:
 
 
 def _flanks(before: str, behind: str, *, is_double: bool) -> tuple[bool, bool]:
-    """Return whether signs between two characters may open, and whether they may close. Double ones need only
-    be at the text: CommonMark does not see ``**价格：**很高``, where it wants a space."""
+    """Return whether signs between two characters may open, and whether they may close. Double signs only
+    need to touch the text: CommonMark requires a space or punctuation, and so misses ``**价格：**很高``."""
     opens, closes = not behind.isspace(), not before.isspace()
     if is_double:
         return opens, closes
@@ -341,7 +342,8 @@ def _is_sign(character: str) -> bool:
 
 
 def without_marks(text: str, marks: Sequence[Mark]) -> str:
-    """Return ``text`` as it is shown: each of the ``marks``, in order and disjoint, replaced."""
+    """Return ``text`` as it is shown, with each of the ``marks`` replaced. The marks must be in order and
+    disjoint."""
     parts: list[str] = []
     place = 0
     for mark in marks:
@@ -351,13 +353,14 @@ def without_marks(text: str, marks: Sequence[Mark]) -> str:
 
 
 def shown_line(text: str) -> str:
-    """Return one line of Markdown, such as a heading, as it is shown; of pictures the alternative texts."""
+    """Return one line of Markdown, such as a heading, as it is shown. Pictures are replaced by their
+    alternative texts."""
     return without_marks(text, inline_marks(text, 0, len(text), pictures=True))
 
 
 def instead(written: str) -> str:
-    """Return what is shown in the place of a tag, a comment or a reference: a space for a tag between words,
-    a bar for the end of a cell, the character for a reference, else ''."""
+    """Return the text that is shown for a tag, comment or reference: a bar for the end of a table cell, a
+    space for a block tag, the character for a reference, and otherwise ''."""
     if written.startswith("&"):
         return html.unescape(written)
     if written[:4].lower() in ("</td", "</th"):

@@ -1,4 +1,5 @@
-"""The language of a text, by its script and its most frequent words: enough to tell what a store is in."""
+"""Recognizes the language of a text by its script and its most frequent words. This is good enough to know
+the languages of a store."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from collections import defaultdict
 from rag_core.text.stop_words import ENGLISH, OTHERS
 from rag_core.text.words import fold
 
-_LOOKED_AT = 600  # letters of a text
-_LEAST = 2  # frequent words that a text must hold
-_SCRIPTS = {  # languages whose texts are told by their letters, or that a reader would call by their script
+_LOOKED_AT = 600  # number of letters of a text that are examined
+_LEAST = 2  # minimum number of frequent words in a text
+_SCRIPTS = {  # languages that are recognized by their script alone
     "Japanese": "\u3041-\u30ff",
     "Korean": "\uac00-\ud7a3\u1100-\u11ff",
     "Chinese": "\u3400-\u9fff",
@@ -21,7 +22,7 @@ _SCRIPTS = {  # languages whose texts are told by their letters, or that a reade
     "Arabic": "\u0600-\u06ff",
     "Russian": "\u0400-\u04ff",
 }
-_JAPANESE_SHARE = 0.1  # of letters that are kana
+_JAPANESE_SHARE = 0.1  # minimum share of kana among the letters
 _LISTS = {"English": ENGLISH, **OTHERS}
 _OF_WORD = {
     word: [name for name, words in _LISTS.items() if word in words]
@@ -30,7 +31,7 @@ _OF_WORD = {
 
 
 def language_of(text: str) -> str:
-    """Return the English name of a text's language; '' if it cannot be told, as of a few words."""
+    """Return the English name of a text's language, or '' if it is unknown, as for a few words."""
     letters = "".join(re.findall(r"[^\W\d_]", text[:_LOOKED_AT]))
     for name, letters_of in _SCRIPTS.items():
         share = len(re.findall(f"[{letters_of}]", letters)) / max(1, len(letters))
@@ -40,11 +41,11 @@ def language_of(text: str) -> str:
 
 
 def _by_words(text: str) -> str:
-    """The language whose frequent words a text holds; '' if they are too few."""
+    """Return the language whose frequent words a text contains, or '' if these are too few."""
     words = re.findall(r"[^\W\d_]+", fold(text[:_LOOKED_AT]))
     held = [word for word in words if word in _OF_WORD]
     shares: defaultdict[str, float] = defaultdict(float)
     for word in held:
         for name in _OF_WORD[word]:
-            shares[name] += 1 / len(_OF_WORD[word])  # a word of several languages says less
+            shares[name] += 1 / len(_OF_WORD[word])  # a word of several languages counts less
     return max(shares, key=lambda name: shares[name]) if len(held) >= _LEAST else ""

@@ -1,5 +1,5 @@
-"""The parts of a mail that its sender did not write: quotes of earlier mails, what introduces them, and
-signatures. A forwarded mail is not left out: it is what the mail is about."""
+"""Finds the parts of a mail that its sender did not write: quotes of earlier mails with their introductions,
+and signatures. A forwarded mail is kept, because it is the subject of the mail."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from rag_core.text.numbers import Span
 
 _FORWARDED = re.compile(r"Subject: *(?:re: *)?(?:fwd?|wg|tr|rv|enc|i|vs|doorst)\b\.?:", re.IGNORECASE)
-_HEADER = re.compile("(?:Subject|From|To|Cc|Date): ")  # of the mail itself, as its reader writes them
+_HEADER = re.compile("(?:Subject|From|To|Cc|Date): ")  # the header lines that `extract/mail.py` writes
 _QUOTED = re.compile(r"[ \t]{0,3}>")
 _SIGNATURE = re.compile(r"--[ \t]?")
-_MOST_OF_A_SIGNATURE = 12  # lines
-_MOST_OF_AN_INTRODUCTION = 2  # lines: programs break "On Tuesday, 3 March 2026, Ada wrote:"
+_MOST_OF_A_SIGNATURE = 12  # maximum number of lines
+_MOST_OF_AN_INTRODUCTION = 2  # maximum number of lines: programs break "On Tuesday, 3 March 2026, Ada wrote:"
 _WROTE = re.compile(
     r"^(?=[^\n]*\d)[^\n]*\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|napisał(?:\(a\))?"
     r"|skrev|kirjoitti|napsal(?:\(a\))?|написал(?:\(а\)|а)?|пишет|写道|yazdı)\b[^\n]{0,80}[:：]$"
@@ -32,8 +32,8 @@ _SENT = re.compile(
 
 
 def history(text: str) -> list[Span]:
-    """Return the spans of ``text``, a mail with its header lines, that are quoted or a signature, in order
-    and disjoint."""
+    """Return the spans of a mail that are quoted or a signature, in order and disjoint. ``text`` begins with
+    the mail's header lines."""
     if _FORWARDED.match(text):
         return []
     lines = [*_lines(text)]
@@ -63,8 +63,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _begins_earlier_mail(line: str, following: list[tuple[int, str]]) -> bool:
-    """Whether an earlier mail begins at a line and goes on to the end. What introduces quoted lines does
-    not: answers may stand between and after them."""
+    """Whether an earlier mail begins at a line and continues to the end. The introduction of quoted lines
+    does not count, because answers may stand between and after the quotes."""
     if _WROTE.match(line):
         return not any(_QUOTED.match(other) for _, other in following)
     is_head = bool(_SENDER.match(line) and following and _SENT.match(following[0][1]))
@@ -72,7 +72,8 @@ def _begins_earlier_mail(line: str, following: list[tuple[int, str]]) -> bool:
 
 
 def _end_of_quote(lines: list[tuple[int, str]], index: int) -> int:
-    """Return the line after a block of quoted lines; empty lines between two of them belong to it."""
+    """Return the index of the line after a block of quoted lines. Empty lines between quoted lines belong to
+    the block."""
     end = index
     while index < len(lines) and (_QUOTED.match(lines[index][1]) or not lines[index][1].strip()):
         index += 1
@@ -82,8 +83,8 @@ def _end_of_quote(lines: list[tuple[int, str]], index: int) -> int:
 
 
 def _introduction(lines: list[tuple[int, str]], index: int, least: int) -> int:
-    """Return where a quote begins with the lines that introduce it, which name a time and end with a colon;
-    not before the offset ``least``."""
+    """Return the offset where a quote begins, including its introduction. The introduction names a time and
+    ends with a colon. The result is at least ``least``."""
     last = index - 1
     while last > 0 and not lines[last][1].strip():
         last -= 1
@@ -97,7 +98,8 @@ def _introduction(lines: list[tuple[int, str]], index: int, least: int) -> int:
 
 
 def _end_of_signature(lines: list[tuple[int, str]], index: int) -> int:
-    """Return the line after a signature that begins at ``index``: an empty line, a quote, or twelve lines."""
+    """Return the index of the line after a signature that begins at ``index``. An empty line, a quote or
+    twelve lines end it."""
     end = index + 1
     while end < len(lines) and end - index <= _MOST_OF_A_SIGNATURE:
         if not lines[end][1].strip() or _QUOTED.match(lines[end][1]):

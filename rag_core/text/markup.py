@@ -1,9 +1,12 @@
-"""What Markdown looks like: its lines, and the characters in them that a reader does not see.
+"""The syntax of Markdown: its lines, and the characters in them that a reader does not see.
 
-This module and `rag_core.text.inline`, which reads inside a paragraph, are the only places that know.
-`rag_core.text.shown` makes the text of it that is compared with phrases and quotes, `rag_core.search.shown`
-that of cards; `rag_core.extract.markdown` reads headings and links with them, `ui.reader.note_parser` the
-page of a note. Offsets are those of the source, and every step is linear in its length.
+Only this module and `rag_core.text.inline`, which reads a paragraph, know that syntax.
+
+Four modules use them: `rag_core.text.shown` for text that is compared with phrases and quotes,
+`rag_core.search.shown` for result cards, `rag_core.extract.markdown` for headings and links, and
+`ui.reader.note_parser` for the page of a note.
+
+Offsets refer to the source. Every step takes time linear in its length.
 """
 
 from __future__ import annotations
@@ -23,13 +26,13 @@ LineKind = Literal["text", "heading", "item", "quote", "row", "code", "nothing"]
 _BULLETS = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 _FENCE = re.compile(rf"[ \t>]*{_BULLETS}(`{{3,}}|~{{3,}})(.*)", re.S)
 CALLOUT = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
-"""What begins a callout: its kind stands in the first group."""
+"""The beginning of a callout. Its kind is in the first group."""
 TASK = re.compile(r"\[([ xX])\] ")
 FOOTNOTE_TEXT = re.compile(r"\[\^([^\[\]\s]+)\]:[ \t]*")
-"""What begins the text of a footnote."""
+"""The beginning of the text of a footnote."""
 COMMENT = re.compile(r"%%.*?%%", re.S)
 
-# A pattern that begins with one of a few characters in each branch is searched for several times as fast.
+# A search is several times as fast if each branch of the pattern begins with one of a few characters.
 _OPAQUE = re.compile(
     r"\n[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:\n[ \t>]*(?P=fence)|\Z)"
     r"|`(?<!``)(?P<run>`*+)[^\n]+?(?<!`)`(?P=run)(?!`)"
@@ -42,17 +45,17 @@ _BEGINNING = re.compile(
     rf"[ \t]*(?:(?P<quote>>[ \t>]*(?:{CALLOUT.pattern})?)"
     r"|(?P<item>(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?))?(?P<heading>\#{1,6}[ \t]+)?"
 )
-# A rule, the underline of a heading, the line between the head and the body of a table, where a link leads.
+# A rule, the underline of a heading, the line below the head of a table, or the destination of a link.
 _NOTHING = re.compile(r"[-=*_|:+ \t]*\Z|[ \t]*\[(?!\^)[^\]\n]+\]:[ \t]")
 _GOES_ON = {"text": ("text",), "item": ("text",), "quote": ("quote", "text")}
-"""Which lines belong to the paragraph that a line of each kind begins."""
+"""Kind of a line that begins a paragraph → kinds of lines that continue it."""
 _KINDS: tuple[Literal["heading", "item", "quote"], ...] = ("heading", "item", "quote")
 _HIDDEN = "\0"
 _NO_LINE_END = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 class Opaque(NamedTuple):
-    """A stretch whose characters are no markup: code, or a comment. An open one is never closed."""
+    """A span without markup: code, or a comment. An *open comment* is never closed."""
 
     kind: OpaqueKind
     start: int
@@ -65,17 +68,18 @@ class Line:
 
     kind: LineKind
     start: int
-    first: int  #: Where its text begins, after the signs of its kind.
-    end: int  #: Where its text ends, before white space.
+    first: int  #: Offset where its text begins, after the signs of its kind.
+    end: int  #: Offset where its text ends, before white space.
 
 
 def fence(line: str) -> re.Match[str] | None:
-    """Return a match if a line may open a block of code: its signs, and what follows them."""
+    """Return a match for the signs, and the text after them, if a line may open a block of code; otherwise
+    None."""
     return _FENCE.match(line)
 
 
 def opaque(text: str) -> list[Opaque]:
-    """Return a note's blocks of code, code spans that end in their line, and comments, in order."""
+    """Return the blocks of code, the code spans within one line, and the comments of a note, in order."""
     if not _HAS_OPAQUE.search(text):
         return []
     stretches: list[Opaque] = []
@@ -93,14 +97,14 @@ def opaque(text: str) -> list[Opaque]:
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """A passage of a note: its lines, and what a reader does not see of them."""
+    """The lines of a passage of a note, and the parts that a reader does not see."""
 
     lines: tuple[Line, ...]
-    marks: tuple[Mark, ...]  #: In order and disjoint; the signs that begin lines are not among them.
+    marks: tuple[Mark, ...]  #: In order and disjoint, without the signs that begin lines.
 
 
 def read_markup(text: str, kept: Sequence[Span] = ()) -> Markup:
-    """Read a passage of a note; comments that overlap one of the spans ``kept`` are text."""
+    """Read a passage of a note. Comments that overlap one of the spans ``kept`` count as text."""
     stretches = opaque(text)
     comments = _comments(text, stretches, kept)
     fences = [(place.start, place.end) for place in stretches if place.kind == "fence"]
@@ -113,7 +117,8 @@ def read_markup(text: str, kept: Sequence[Span] = ()) -> Markup:
 
 
 def _comments(text: str, stretches: Sequence[Opaque], kept: Sequence[Span]) -> list[Span]:
-    """Return the comments and the front matter of a note but those that overlap one of the spans ``kept``."""
+    """Return the comments and the front matter of a note, except those that overlap one of the spans
+    ``kept``."""
     comments = [(place.start, place.end) for place in stretches if place.kind.endswith("comment")]
     if front := _FRONT_MATTER.match(text):
         comments.append(front.span())
@@ -121,7 +126,7 @@ def _comments(text: str, stretches: Sequence[Opaque], kept: Sequence[Span]) -> l
 
 
 def disjoint(marks: Sequence[Mark]) -> Iterator[Mark]:
-    """Return marks in order, of those that overlap only the first."""
+    """Yield marks in order. If some overlap, only the first of them is returned."""
     place = 0
     for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end)):
         if mark.start >= place:
@@ -130,7 +135,7 @@ def disjoint(marks: Sequence[Mark]) -> Iterator[Mark]:
 
 
 def _masked(text: str, spans: Sequence[Span], sign: str) -> str:
-    """Return ``text`` with ``sign`` for each character in ``spans`` but for the ends of lines."""
+    """Return ``text`` with each character in ``spans`` replaced by ``sign``. Line ends stay."""
     parts: list[str] = []
     place = 0
     for start, end in sorted(spans):
@@ -142,7 +147,7 @@ def _masked(text: str, spans: Sequence[Span], sign: str) -> str:
 
 
 def _lines(text: str, fences: Sequence[Span]) -> Iterator[Line]:
-    """Return the lines of a text without comments."""
+    """Yield the lines of a text without comments."""
     place = 0
     for written in text.splitlines(keepends=True):
         start, place = place, place + len(written)
@@ -157,7 +162,7 @@ def _lines(text: str, fences: Sequence[Span]) -> Iterator[Line]:
 
 
 def _line(text: str, start: int, end: int) -> Line:
-    """Return a line outside of code."""
+    """Return a line outside code."""
     begun = _BEGINNING.match(text, start, end)
     if begun is None or _NOTHING.match(text, start, end) or not text[start:end].strip(_HIDDEN):
         return Line("nothing", start, end, end)
@@ -171,7 +176,7 @@ def _line(text: str, start: int, end: int) -> Line:
 
 
 def _marks(text: str, lines: Sequence[Line]) -> Iterator[Mark]:
-    """Return the marks inside of paragraphs; the signs that begin lines are masked in ``text``."""
+    """Yield the marks inside paragraphs. The signs that begin lines must be masked in ``text``."""
     number = 0
     while number < len(lines):
         begun, number = lines[number], number + 1

@@ -1,13 +1,18 @@
-"""Numbers, dates and codes in a text, each as one thing however it is written.
+"""Recognizes numbers, dates and codes in a text, however they are written.
 
-An amount, a telephone number and a date have signs or spaces between their digits. Of a number its digits
-together are what is compared, of a date those of the ISO form: ``2026-12-11``, ``11.12.2026``, ``11 December
-2026``, ``Dec 11, 2026`` and ``11 de diciembre de 2026`` are all 20261211. ``11/12/2026`` may be either of two
-days and is only a number; ``31/12/2026`` is a date.
+Amounts, telephone numbers and dates have signs or spaces between their digits. Numbers are compared by their
+digits, and dates by the digits of their ISO form.
 
-Bank accounts, cards and addresses of devices are written in groups: ``DE89 3704 0044 0532 0130 00`` and
-``00:1A:2B:3C:4D:5E`` are what all their letters and digits are together. A telephone number with the code of
-its country (ITU-T E.164) is also the number that is dialled inside the country.
+So ``2026-12-11``, ``11.12.2026``, ``11 December 2026``, ``Dec 11, 2026`` and ``11 de diciembre de 2026`` are
+all 20261211.
+
+``11/12/2026`` may be either of two days and is only a number; ``31/12/2026`` is a date.
+
+Numbers of bank accounts and cards and addresses of devices are written in groups, such as ``DE89 3704 0044
+0532 0130 00`` and ``00:1A:2B:3C:4D:5E``.
+
+They are compared by all their letters and digits. A telephone number with a country code (ITU-T E.164) also
+matches the number that is dialled inside the country.
 """
 
 from __future__ import annotations
@@ -21,8 +26,8 @@ from itertools import filterfalse
 
 from rag_core.types import Number
 
-# In English first; then in German, French, Spanish, Italian, Dutch, Portuguese and Swedish where they differ,
-# without accents. Of what they are cut to, what is an English word is left out (set, out, ago).
+# English names first; then German, French, Spanish, Italian, Dutch, Portuguese and Swedish ones that differ,
+# without accents. Abbreviations that are English words (set, out, ago) are left out.
 _ENGLISH = (
     "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sep sept"
     "|october oct|november nov|december dec"
@@ -59,7 +64,7 @@ _DIGITS = re.compile(r"\d+")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS_OF_A_DAY = 8  # 20261211
-_LEAST_DIGITS, _MOST_DIGITS = 6, 16  # 1.5 is not 15; longer ones are rows of a table
+_LEAST_DIGITS, _MOST_DIGITS = 6, 16  # fewer: 1.5 is not 15; more: a row of a table
 
 _DAY = re.compile(r"(\d(?<![\w.,:/-]\d)\d?)(?:st|nd|rd|th|er|[ºoª]|\.)?(?![\w:/]|[.,]\d)", re.IGNORECASE)
 _MONTH_BEHIND = re.compile(r"[\s-](?:of\s|de\s|di\s|d['’])?([^\W\d_]{3,10})\.?(?!\w)", re.IGNORECASE)
@@ -67,7 +72,7 @@ _MONTH_BEFORE = re.compile(r"(?<!\w)([^\W\d_]{3,10})\.?\s\Z")
 _YEAR_BEHIND = re.compile(r"(?:,|\sdel?)?[\s-]{1,2}((?:1[89]|2[01])\d{2})(?!\w)", re.IGNORECASE)
 _LONGEST_BEFORE = len(" septiembre. ")
 MONTH_OF_YEAR = re.compile(r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL)
-"""A month written as ``2026-12``; its group is the number."""
+"""A month written as ``2026-12``. Its group is the number of the month."""
 
 MONTH_NAMES = {f"{at:02}": name for at, name in enumerate(_NAMES, 1)}
 
@@ -96,7 +101,7 @@ _TELEPHONE = re.compile(
     r"|\(0?\d{2,5}\)[ \u00a0./-]?\d{2,12}(?:[ \u00a0./-]\d{2,12}){0,3})(?!\w)"
 )
 _TRUNK = re.compile(r"\(0\)")  # the zero that is dialled only inside the country
-_LEAST_OF_A_TELEPHONE, _LEAST_OF_GROUPS = 7, 8  # digits
+_LEAST_OF_A_TELEPHONE, _LEAST_OF_GROUPS = 7, 8  # minimum number of digits
 _DATED = re.compile(r"(?:19|20)\d\d\.\d\d?(?:\.|\Z)")
 _YEAR = re.compile(r"(?:1[89]|2[01])\d\d")
 
@@ -104,7 +109,8 @@ Span = tuple[int, int]
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """Return the numbers and dates in ``text`` (in NFC) that are written with signs, spaces or words."""
+    """Yield the numbers and dates in ``text`` that are written with signs, spaces or words. ``text`` must be
+    in NFC."""
     if not _DIGIT.search(text):
         return
     yield from longest([*_telephones(text), *_grouped(text), *_signed(text)])
@@ -112,7 +118,7 @@ def numbers(text: str) -> Iterator[Number]:
 
 
 def longest(figures: Iterable[Number]) -> list[Number]:
-    """Return the numbers in the order of their places. Of those that overlap, the longest is kept."""
+    """Return the numbers in order of position. Of overlapping numbers the longest is kept."""
     kept: list[Number] = []
     for figure in sorted(figures, key=lambda figure: figure.span[0]):
         (start, end), (last_start, last_end) = figure.span, kept[-1].span if kept else (0, 0)
@@ -124,7 +130,7 @@ def longest(figures: Iterable[Number]) -> list[Number]:
 
 
 def _signed(text: str) -> Iterator[Number]:
-    """Return the dates and numbers in ``text`` that have signs or spaces between their digits."""
+    """Yield the dates and numbers in ``text`` that have signs or spaces between their digits."""
     for run in _DIGITS_AND_SIGNS.finditer(text):
         for match in _NUMBER.finditer(text, *run.span()) if not run[0].isdecimal() else ():
             parts = tuple(_DIGITS.findall(match[0]))
@@ -136,8 +142,7 @@ def _signed(text: str) -> Iterator[Number]:
 
 
 def _telephones(text: str) -> Iterator[Number]:
-    """Return the telephone numbers in ``text`` that name a country, or have the code of a place in
-    brackets."""
+    """Yield the telephone numbers in ``text`` that have a country code, or an area code in brackets."""
     for match in _TELEPHONE.finditer(text):
         parts = tuple(_DIGITS.findall(_TRUNK.sub("", match[0])))
         whole = "".join(parts)
@@ -153,7 +158,7 @@ def _telephones(text: str) -> Iterator[Number]:
 
 
 def _grouped(text: str) -> Iterator[Number]:
-    """Return the numbers of accounts, cards and devices in ``text``, which are written in groups."""
+    """Yield the numbers of accounts, cards and devices in ``text`` that are written in groups."""
     for match in _GROUPED.finditer(text):
         parts = tuple(_WORD.findall(match[0].lower()))
         whole = "".join(parts)
@@ -182,8 +187,8 @@ def _are_dates(written: str, parts: tuple[str, ...]) -> bool:
 
 
 def codes(text: str) -> Iterator[Number]:
-    """Return the codes in ``text``, such as ``INV-2024-019``, ``utf-8`` and ``E1102``: letters and digits,
-    perhaps with hyphens or slashes between. Hashes do not count."""
+    """Yield the codes in ``text``, such as ``INV-2024-019``, ``utf-8`` and ``E1102``. They consist of letters
+    and digits, perhaps with hyphens or slashes between them. Hashes do not count."""
     for match in _CODE.finditer(text):
         parts = tuple(_WORD.findall(_plain(match[0])))
         if len(parts) == 1:
@@ -194,15 +199,15 @@ def codes(text: str) -> Iterator[Number]:
 
 
 def word_parts(word: str) -> list[str]:
-    """Return the parts of a word such as ``getUserName`` or ``E1102``, in lower case; [] if it has none. A
-    hash, in which digits and letters take turns, as in ``e929cafe102a``, has none."""
+    """Return the parts of a word such as ``getUserName`` or ``E1102``, in lower case, or [] if it has no
+    parts. A hash such as ``e929cafe102a`` alternates digits and letters and has no parts."""
     parts = [part.lower() for part in _PART.findall(word)] if word.isascii() and _MIXED.search(word) else []
     return parts if len(parts) > 1 and not (len(parts) > 2 and _HASH.fullmatch(word)) else []
 
 
 def joined_codes(text: str) -> Iterator[str]:
-    """Return the codes in ``text`` without their hyphens, if that joins digits with digits or letters with
-    letters: the parts of the whole are not those of the code."""
+    """Yield the codes in ``text`` without their hyphens, if a hyphen joins digits with digits or letters with
+    letters. Such a code has other parts when it is written as one word."""
     for written in text.split():
         if "-" not in written and "/" not in written:
             continue
@@ -212,22 +217,22 @@ def joined_codes(text: str) -> Iterator[str]:
 
 
 def in_a_row(number: Number, text: str, *, in_one_piece: bool = False) -> bool:
-    """Whether ``text`` (folded) has the parts of a number in a row, with at most one sign between two of
-    them; ``in_one_piece`` without white space."""
+    """Whether ``text`` (folded) has the parts of a number in a row, with at most one sign between two parts.
+    With ``in_one_piece``, that sign must not be white space."""
     between = r"(?:[^\w\s]|_)?" if in_one_piece else r"[\W_]?"
     return re.search(r"(?<!\w)" + between.join(number.parts) + r"(?!\w)", text) is not None
 
 
 def held_whole(numbers: Iterable[Number], texts: Collection[str]) -> list[Number]:
-    """Return the codes among ``numbers`` that one of the folded ``texts`` has in one piece: ``E1102`` or
-    ``E-1102``, not ``E 1102``."""
+    """Return the codes among ``numbers`` that one of the folded ``texts`` contains in one piece: ``E1102`` or
+    ``E-1102``, but not ``E 1102``."""
     codes = [number for number in numbers if not number.month and not "".join(number.parts).isdecimal()]
     return [code for code in codes if any(in_a_row(code, text, in_one_piece=True) for text in texts)]
 
 
 def first_day(text: str, *, whole: bool = False) -> date | None:
-    """Return the first day with a year that ``text`` names, or the one that the ``whole`` text is; None
-    without one."""
+    """Return the first day with a year that ``text`` names, or None if there is none. With ``whole``, the
+    whole text must be the date."""
     for number in numbers(text):
         is_day = number.day and len(number.wholes[0]) == _DIGITS_OF_A_DAY and number.wholes[0].isdecimal()
         if is_day and (not whole or number.span == (0, len(text))):
@@ -236,8 +241,8 @@ def first_day(text: str, *, whole: bool = False) -> date | None:
 
 
 def day_of_parts(sign: str | None, parts: tuple[str, ...]) -> date | None:
-    """Return the date that three numbers with ``sign`` between them mean; None if they mean none or
-    several."""
+    """Return the date that three numbers with ``sign`` between them mean, or None if it is ambiguous or no
+    date."""
     if len(parts) != 3 or max(map(len, parts)) > 4:
         return None
     first, second, third = map(int, parts)
@@ -253,7 +258,7 @@ def day_of_parts(sign: str | None, parts: tuple[str, ...]) -> date | None:
 
 
 def _written_out(text: str) -> Iterator[Number]:
-    """Return the dates in ``text`` whose month is a word, also without a year: *6 December*, *Dec 6th*."""
+    """Yield the dates in ``text`` whose month is a word, even without a year: *6 December*, *Dec 6th*."""
     for found in _DAY.finditer(text):
         start, end = found.span()
         if (behind := _MONTH_BEHIND.match(text, end)) and (month := _MONTHS.get(_plain(behind[1]))):
@@ -273,21 +278,21 @@ def _written_out(text: str) -> Iterator[Number]:
 
 
 def _words(written: str) -> tuple[str, ...]:
-    """Split a written date into the words that a query may contain: *11th* is also *11* and *th*. Words such
-    as *of* are left out."""
+    """Split a written date into the words that a query may contain: *11th* also gives *11* and *th*. Words
+    such as *of* are left out."""
     words = _WORD.findall(_plain(written))
     cut = [part for word in words for part in re.findall(r"\d+|\D+", word) if part != word]
     return tuple(dict.fromkeys(word for word in (*words, *cut) if word not in ("of", "to", "and", "a")))
 
 
 def month_number(name: str) -> int | None:
-    """Return the number, from 1, of a month by its name in one of the supported languages; None if it is no
-    month."""
+    """Return the number, from 1, of a month by its name in one of the supported languages, or None for any
+    other word."""
     return _MONTHS.get(_plain(name))
 
 
 def _plain(text: str) -> str:
-    """``text`` without case and accents."""
+    """Return ``text`` without case and accents."""
     return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFKD", text.lower())))
 
 

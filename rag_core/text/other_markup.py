@@ -1,7 +1,8 @@
-"""What a reader does not see in Org, reStructuredText, AsciiDoc, LaTeX, BibTeX, XML and plain text.
+"""Finds the hidden signs of markup in Org, reStructuredText, AsciiDoc, LaTeX, BibTeX, XML and plain text.
 
-A language is one pattern of its signs, and each sign has one of few roles: one stack pairs them, in one pass.
-Markdown, whose rules are finer, has modules of its own: `rag_core.text.markup` and `rag_core.text.inline`.
+Each language is described by one pattern of its signs. Each sign has one of a few roles. One stack pairs the
+signs in a single pass. Markdown has more detailed rules and modules of its own: `rag_core.text.markup` and
+`rag_core.text.inline`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _SHOWN_OF_TEX = {
     r"\dots": "…",
 }
 _CLOSED_BY = {"[": "]", "{": "}", ",": ">", "`": "`"}
-"""The last sign of what opens a link or a command → that of what closes it."""
+"""Last sign of an opening of a link or command → last sign of its closing."""
 
 
 class _Language(NamedTuple):
@@ -90,7 +91,7 @@ _LANGUAGES = {
     "mail": _PLAIN_LANGUAGE,
 }
 MARKED_UP = frozenset({"org", "rst", "asciidoc"})
-"""The types of these in which programs never show the signs to a reader."""
+"""The types whose signs no program ever shows to a reader."""
 
 _NAMES_OF_INLINE = frozenset(
     INLINE_TAGS.split("|")
@@ -108,8 +109,7 @@ _OF_XML = re.compile(
 
 
 def marks_of_language(text: str, file_type: str) -> list[Mark]:
-    """Return what a reader does not see of a text in one of these languages, in order and disjoint; none for
-    another type."""
+    """Return the marks of a text in one of these languages, in order and disjoint. Other types have none."""
     if file_type == "xml":
         return [*_of_xml(text)]
     language = _LANGUAGES.get(file_type)
@@ -120,22 +120,26 @@ class _Opener(NamedTuple):
     key: str
     start: int
     end: int
-    is_shown: bool = False  # as it is written: a command that means something to the program
+    is_shown: bool = False  # shown as written, because it is a command of the program
 
 
 class _Reader:
-    """One pass over the signs of a text. Their roles:
+    """One pass over the signs of a text. A sign has one of these roles:
 
-    ``gap`` ends a paragraph, and what is open in it. ``pair`` opens and closes at the edge of a word; so does
-    ``code``, and what is between is no markup; ``free`` does so anywhere. ``open``, ``keep`` and ``brace``
-    are closed by ``close``. ``alone`` stands for itself, ``name`` follows a word, ``escape`` is shown without
-    its first character.
+    - ``gap`` ends a paragraph, and everything that is open in it.
+    - ``pair`` opens and closes at the edge of a word.
+    - ``code`` does so, too, and contains no markup.
+    - ``free`` opens and closes anywhere.
+    - ``open``, ``keep`` and ``brace`` are closed by ``close``.
+    - ``alone`` is hidden by itself.
+    - ``name`` follows a word.
+    - ``escape`` is shown without its first character.
     """
 
     def __init__(self, text: str, language: _Language) -> None:
         self._text, self._language = text, language
         self._open: list[_Opener] = []
-        self._count = Counter[str]()  # of what is open, by its key
+        self._count = Counter[str]()  # number of open signs by key
         self._marks: list[Mark] = []
 
     def marks(self) -> list[Mark]:
@@ -162,7 +166,7 @@ class _Reader:
             self._signs(role, sign, start, end)
 
     def _signs(self, role: str, sign: str, start: int, end: int) -> None:
-        """Read signs that may open or close."""
+        """Handle signs that may open or close."""
         before, behind = self._text[start - 1 : start], self._text[end : end + 1]
         closes = bool(before) and not before.isspace() and (role == "free" or not behind.isalnum())
         opens = bool(behind) and not behind.isspace() and (role == "free" or not before.isalnum())
@@ -174,7 +178,8 @@ class _Reader:
         self._count[key] += 1
 
     def _close(self, key: str, start: int, end: int, *, is_code: bool = False) -> bool:
-        """Mark a pair, and forget what was opened inside it; False if nothing is open that this closes."""
+        """Mark a pair, and drop everything that was opened inside it. Returns False if this sign closes
+        nothing."""
         if not self._count[key]:
             return False
         number = len(self._open) - 1
@@ -195,8 +200,8 @@ class _Reader:
 
 
 def _of_xml(text: str) -> Iterator[Mark]:
-    """Tags, comments and references of XML. A tag between two words is a space, unless it is of those that
-    stand inside a line."""
+    """Yield the tags, comments and references of XML. A tag between two words is shown as a space, unless it
+    is an inline tag."""
     opened: dict[str, int] = {}
     for match in _OF_XML.finditer(text):
         start, end = match.span()

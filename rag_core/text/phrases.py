@@ -1,5 +1,5 @@
-"""Exact words of a query, compared with the text as it is shown. Case, white space, and the forms of quotes
-and dashes may differ."""
+"""Finds exact words of a query in the text as it is shown. Case, white space, and the forms of quotes and
+dashes may differ."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, u
 from rag_core.types import Phrase
 
 _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
-"""A character that is typed → those that notes may have in its place."""
+"""Typed character → characters that notes may have in its place."""
 _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
 _IN_RUN = re.compile(f"[{UNBROKEN}]")
 _BETWEEN = r"[,;:.!?…)”»]{0,3}\s+[(¿¡“„«]?"
-"""What may stand between two words that are typed with a space between."""
+"""A pattern for the text between two words that are typed with a space between them."""
 _BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
 
 
@@ -33,25 +33,25 @@ def _pattern(phrase: str) -> re.Pattern[str]:
 
 
 def _as_found(pair: tuple[str, str]) -> str:
-    """Return a pattern for the first letter of a pair, and for what may stand between the two."""
+    """Return a pattern for the first letter of a pair, and for the text allowed between the two letters."""
     letter, following = pair
     pattern = _ALIKE.get(letter) or re.escape(letter)
     return pattern + _BREAK_IN_PHRASE if _IN_RUN.match(letter) and _IN_RUN.match(following) else pattern
 
 
 def exact(phrase: str) -> Phrase:
-    """Make a Phrase of exact words of a query."""
+    """Create a Phrase from exact words of a query."""
     return Phrase(phrase, tuple(units(split_words(phrase))), _pattern(fold(phrase)))
 
 
 def has_phrase(text: str, phrase: str) -> bool:
-    """Whether ``text``, which is shown as it is, contains ``phrase``."""
+    """Whether ``text`` contains ``phrase``. The text must not contain markup."""
     return _pattern(_compared(phrase)).search(_compared(text)) is not None
 
 
 def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
-    """Whether a passage of a document of this type contains ``phrase``, as written or as shown, and not over
-    several cells of a table."""
+    """Whether a passage of a document of this type contains ``phrase``, as written or as shown. A phrase
+    cannot extend over several table cells."""
     pattern = _pattern(_compared(phrase))
     if pattern.search(_compared(cells_apart(text, file_type))):
         return True

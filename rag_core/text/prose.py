@@ -1,5 +1,6 @@
-"""Finds what only machines read: base64 (60 or more letters and digits, but no hash and nothing in a web
-address), ``data:`` URIs, and minified code (long lines with hardly a space)."""
+"""Finds text for machines: base64, ``data:`` URIs and minified code. Base64 has at least 60 letters and
+digits, and is neither a hash nor part of a web address. Minified code has long lines with hardly any
+spaces."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import re
 from rag_core.text.numbers import Span
 
 _LARGE = 1000
-"""Base64 of this many characters or more is an embedded file, such as an image in a mail."""
+"""Minimum number of characters of base64 that count as an embedded file, such as an image in a mail."""
 
 _UNSPACED = re.compile(r"(?<!\S)\S{40}")
 _RUN = re.compile(
@@ -31,15 +32,15 @@ _MOST_SPACE = 0.08
 
 
 def runs(text: str) -> list[Span]:
-    """Return the spans of base64 and ``data:`` URIs in ``text``, line ends in them included."""
-    if not _UNSPACED.search(text):  # most texts, and it is quicker to see
+    """Return the spans of base64 and ``data:`` URIs in ``text``, including the line ends in them."""
+    if not _UNSPACED.search(text):  # true for most texts, and quick to check
         return []
     found: list[Span] = []
     for match in _RUN.finditer(text):
         if not match[1] or _HASH.fullmatch(match[1]):
             continue
         start, end = match.span()
-        # Only a line break between two lines of base64.
+        # Only a line break lies between two lines of base64.
         if found and start - found[-1][1] <= _MOST_BETWEEN and _BETWEEN.fullmatch(text, found[-1][1], start):
             start = found.pop()[0]
         found.append((start, end))
@@ -47,16 +48,16 @@ def runs(text: str) -> list[Span]:
 
 
 def is_unreadable(text: str) -> bool:
-    """Whether ``text`` consists mostly of long runs of letters and digits, such as keys and hashes. Words can
-    find these, but no model can read them."""
+    """Whether ``text`` consists mostly of long runs of letters and digits, such as keys and hashes. Searches
+    can find these by words, but no model can read them."""
     if max(map(len, text.split()), default=0) < _LONG_RUN:
         return False
     return 2 * sum(match.end() - match.start() for match in _UNBROKEN.finditer(text)) > len(text)
 
 
 def blocks(text: str) -> list[Span]:
-    """Return the spans of base64 and ``data:`` URIs of at least 1,000 characters, line ends in them
-    included."""
+    """Return the spans of base64 and ``data:`` URIs of at least 1,000 characters, including the line ends in
+    them."""
     found: list[Span] = []
     for start, end in runs(text):
         if end - start >= _LARGE:
@@ -66,7 +67,7 @@ def blocks(text: str) -> list[Span]:
 
 
 def minified(text: str) -> list[Span]:
-    """Return the spans of long lines of the code ``text`` that have hardly any spaces."""
+    """Return the spans of long lines in the code ``text`` that have hardly any spaces."""
     return [match.span() for match in _LONG_LINE.finditer(text) if is_dense(match[0])]
 
 

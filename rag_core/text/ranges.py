@@ -1,4 +1,4 @@
-"""Characters as ranges of a pattern."""
+"""Writes sets of characters as ranges for patterns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 
 def as_ranges(characters: Iterable[str]) -> str:
-    """Return characters for a class of a pattern, neighbours as a range: it is compiled ten times as fast."""
+    """Return characters for a character class of a pattern. Neighbours become a range, which compiles ten
+    times as fast."""
     ranges: list[list[int]] = []
     for code in sorted(map(ord, characters)):
         if ranges and code == ranges[-1][1] + 1:

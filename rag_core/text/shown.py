@@ -1,7 +1,7 @@
-"""The text of a passage as a person reads it, with a map of its characters to those of the source.
+"""The text of a passage as a person reads it, with a map from its characters to those of the source.
 
-Phrases are compared with it, and quotes in answers. The source stays what is stored: lines and highlights are
-places in it.
+Phrases and quotes in answers are compared with this text. The source is what is stored, and lines and
+highlights refer to the source.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from rag_core.text.numbers import Span
 from rag_core.text.other_markup import marks_of_language
 
 LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
-"""Types of which quotes, braces and escapes of JSON are not shown."""
+"""Types whose JSON quotes, braces and escapes are not shown."""
 
 _OF_JSON = re.compile(
     r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
 )
 _SHOWN_OF_JSON = {'":': ": ", '",': ", ", ',"': ", ", '","': ", ", "\\n": "\n", "\\r": " ", "\\t": " "}
 _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[^\n]*\n")
-"""What stands between the words of two cues of subtitles."""
+"""The lines between the words of two cues of subtitles."""
 _BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+(?:[ \t]+[>#/;]++)*+[ \t]")
-"""What a line of a quoted mail or of a comment begins with."""
+"""The beginning of a line of a quoted mail or a comment."""
 _TAG_OF_CUE = re.compile(r"<(?:/?[a-z]|\d)[^<>\n]{0,60}>|\{\\[^{}\n]{0,60}\}")
-"""The looks, the speaker or the time in a cue of subtitles."""
+"""The style, the speaker or the time in a cue of subtitles."""
 _COMMENT_SIGNS = {
     r"\*": "c cpp csharp css dart go groovy java javascript kotlin php rust scala solidity swift typescript",
     "--": "haskell lua sql",
@@ -42,7 +42,8 @@ _COMMENTS = {
     for signs, file_types in _COMMENT_SIGNS.items()
     for file_type in file_types.split()
 }
-"""What a line inside a comment begins with, by type, where it may mean something else in other files."""
+"""File type → the beginning of a line in a comment. Only for signs that may have another meaning in other
+types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Shown:
     """The text of a source as it is shown."""
 
     text: str
-    #: (start in the text, start in the source, end in the source) of each stretch, in order.
+    #: (start in the text, start in the source, end in the source) of each span, in order.
     stretches: tuple[tuple[int, int, int], ...]
 
     def source_span(self, start: int, end: int) -> Span:
@@ -58,7 +59,8 @@ class Shown:
         return self._of(start)[0], self._of(end - 1)[1]
 
     def _of(self, place: int) -> Span:
-        """Return the span of the source that one character stands for: of a replaced stretch all of it."""
+        """Return the span of the source for one character. For a replaced span, the whole span is
+        returned."""
         number = bisect_right(self.stretches, place, key=lambda stretch: stretch[0]) - 1
         first, start, end = self.stretches[number]
         following = self.stretches[number + 1][0] if number + 1 < len(self.stretches) else len(self.text)
@@ -69,8 +71,8 @@ class Shown:
 
 @lru_cache(maxsize=512)
 def shown(text: str, file_type: str) -> Shown:
-    """Return the passage ``text`` of a document of this type as it is shown. What begins the lines of a quote
-    or a comment is left out, so that its sentences go on."""
+    """Return the passage ``text`` of a document of this type as it is shown. The signs that begin the lines
+    of a quote or comment are left out, so that its sentences continue."""
     parts: list[str] = []
     stretches: list[tuple[int, int, int]] = []
     place = length = 0
@@ -85,7 +87,7 @@ def shown(text: str, file_type: str) -> Shown:
 
 
 def marks_of(text: str, file_type: str) -> Sequence[Mark]:
-    """Return what is not shown as it is written, in order and disjoint."""
+    """Return the spans that are shown differently from how they are written, in order and disjoint."""
     if file_type == "markdown":
         return _of_note(text)
     if file_type == "notebook":
@@ -109,7 +111,8 @@ def json_marks(text: str) -> list[Mark]:
 
 
 def _of_note(text: str) -> list[Mark]:
-    """Return the marks of a note with the signs that begin its lines; the sign of a list item is a dot."""
+    """Return the marks of a note, including the signs that begin its lines. The sign of a list item is shown
+    as a dot."""
     markup = read_markup(text)
     beginnings = [
         Mark(line.start, line.first, "\u2022 " if line.kind == "item" else "", "line")

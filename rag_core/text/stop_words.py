@@ -1,6 +1,6 @@
-"""Words that say nothing about the subject of a query, by language: articles, pronouns, prepositions,
-conjunctions, auxiliaries and question words. The lists are short, so that a name or a thing is hardly ever on
-one."""
+"""Stop words by language: words that do not describe the subject of a query. They are articles, pronouns,
+prepositions, conjunctions, auxiliaries and question words. The lists are short, so that they hardly ever
+contain a name or a thing."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _LATIN = "LATIN"
 
 
 def _folded(words: str) -> frozenset[str]:
-    """Words without what a query's words lose, too: Latin accents are left out in the lists as they stand."""
+    """Return words folded like those of a query. The lists contain Latin words without accents already."""
     return frozenset(unicodedata.normalize("NFC", word.casefold()) for word in words.split())
 
 
@@ -137,10 +137,11 @@ OTHERS = {name: _folded(words) for name, words in _LISTS.items()}
 
 
 def stop_words(words: Collection[str]) -> frozenset[str]:
-    """Return those of a query's folded words that say nothing.
+    """Return the stop words among a query's folded words.
 
-    English ones are always among them, those of another language if the query is in it. Of an alphabet of its
-    own one such word tells that, of the Latin one it takes two, and more than there are of English.
+    English stop words always count. Those of another language count only if the query is in that language. In
+    the Latin script it is if it has at least two of them and more than it has English ones; in another script
+    one is enough.
     """
     asked = frozenset(words)
     english = asked & ENGLISH

@@ -1,9 +1,12 @@
 """Finds what a format writes around the words of people: keys and quotes of records (JSON Lines), fields of
 references (BibTeX), days in exported chats.
 
-It is furniture: found as words, but neither embedded nor shown in a snippet. Without its syntax a message in
-a record is nearer to a question about it (cosine of minilm 0.34 instead of 0.22), and so are a chat (0.36,
-not 0.24) and a reference (0.53, not 0.46; all in `benchmarks/mixed.py`).
+Syntax is furniture: it can be found by words, but is neither embedded nor shown in a snippet.
+
+Without its syntax, a message in a record is more similar to a question about it (cosine of minilm 0.34
+instead of 0.22).
+
+So are a chat (0.36, not 0.24) and a reference (0.53, not 0.46; all in `benchmarks/mixed.py`).
 """
 
 from __future__ import annotations
@@ -15,11 +18,11 @@ from types import MappingProxyType
 from rag_core.text.numbers import Span
 
 _RECORD = re.compile(r"^\{.*\}[ \t]*$", re.M)
-_QUOTE = re.compile(r'\\.|"')  # or what is escaped
+_QUOTE = re.compile(r'\\.|"')  # or an escaped character
 _COLON = re.compile(r"[ \t]*:")
 _ESCAPED_END = re.compile(r"\\[nrt]")
 _WORD = re.compile(r"[^\W\d_]{2,}+")
-_SENTENCE = 4  # words that may be one
+_SENTENCE = 4  # minimum number of words of a sentence
 
 _ENTRY = re.compile(r"^[ \t]*@[^\n]*", re.M)
 _FIELD = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*=[ \t]*[{\"]*", re.M)
@@ -33,8 +36,8 @@ _DAY = re.compile(r"^\d{4}-\d\d-\d\d \([A-Z][a-z]+, \d{1,2} [A-Z][a-z]+ \d{4}\)\
 
 
 def _of_records(text: str) -> Iterator[Span]:
-    """All of a record of JSON Lines but names and values of several words, if one of these may be a
-    sentence."""
+    """Yield the syntax of JSON Lines records, if one of a record's values may be a sentence. Everything is
+    syntax except names and values of several words."""
     for record in _RECORD.finditer(text):
         words = [
             (start, end, len(_WORD.findall(text, start, end))) for start, end in _values(text, *record.span())
@@ -43,9 +46,9 @@ def _of_records(text: str) -> Iterator[Span]:
             continue
         at = record.start()
         for start, end, count in words:
-            if count < 2 and not text[start].isupper():  # no name
+            if count < 2 and not text[start].isupper():  # a single word in lower case is no name
                 continue
-            yield at, start - 1  # the quote before the value stays, as a gap
+            yield at, start - 1  # the quote before the value stays, to separate words
             for line_end in _ESCAPED_END.finditer(text, start, end):
                 yield line_end.start() + 1, line_end.end()
             at = end
@@ -53,7 +56,7 @@ def _of_records(text: str) -> Iterator[Span]:
 
 
 def _values(text: str, start: int, end: int) -> Iterator[Span]:
-    """The strings of a record that are values, without their quotes."""
+    """Yield the strings of a record that are values, without their quotes."""
     quotes = [quote.start() for quote in _QUOTE.finditer(text, start, end) if quote[0] == '"']
     for first, last in zip(quotes[::2], quotes[1::2], strict=False):
         if not _COLON.match(text, last + 1, end):
@@ -61,7 +64,7 @@ def _values(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _of_references(text: str) -> Iterator[Span]:
-    """Entry types, keys and fields of BibTeX but what people read."""
+    """Yield the entry types, keys and fields of BibTeX, except those that people read."""
     if not _ENTRY.search(text):
         return
     spans = [entry.span() for entry in _ENTRY.finditer(text)]
@@ -90,4 +93,4 @@ def _of_chats(text: str) -> Iterator[Span]:
 SYNTAX: Mapping[str, Callable[[str], Iterator[Span]]] = MappingProxyType(
     {"json": _of_records, "bibtex": _of_references, "text": _of_chats}
 )
-"""File type → the spans of syntax in a text of it, in order and disjoint."""
+"""File type → function that yields the spans of syntax in a text of that type, in order and disjoint."""

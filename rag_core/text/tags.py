@@ -1,4 +1,4 @@
-"""Tags and those above them: a tag such as ``recipe`` holds for ``recipe/preserves``, too."""
+"""Tags and their parents. A document tagged ``recipe/preserves`` also counts for ``recipe``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from rag_core.text.words import name_key
 
 MOST_LEVELS = 10
 _LONGEST = 200
-"""Characters of one tag."""
+"""Maximum number of characters of one tag."""
 
 MOST_CHARACTERS = 5_000
-"""Of all tags of one document: they are stored again with each of its passages."""
+"""Maximum number of characters of all tags of one document. They are stored again with each of its
+passages."""
 
 
 def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the tags of a document within the limits, and a sentence about those left out ('' if none)."""
+    """Return the tags of a document within the limits, then a sentence about the tags that were left out (''
+    if none)."""
     kept, left = list[str](), MOST_CHARACTERS
     for tag in tags:
         if len(tag) <= min(_LONGEST, left) and tag.count("/") < MOST_LEVELS:
@@ -32,13 +34,13 @@ def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def above(tag: str) -> Iterator[str]:
-    """Return the parents of a tag or folder from the top, then itself: ``a``, ``a/b``, ``a/b/c``."""
+    """Yield the parents of a tag or folder from the top, then itself: ``a``, ``a/b``, ``a/b/c``."""
     return accumulate(tag.split("/"), lambda outer, name: f"{outer}/{name}")
 
 
 def counted(documents: Iterable[Sequence[str]]) -> dict[str, int]:
-    """Count the documents of each tag and of its parents, most frequent first. ``documents`` gives the tags
-    of each document."""
+    """Count the documents of each tag, including those of its nested tags, most frequent first. ``documents``
+    holds the tags of each document."""
     tagged = list(documents)
     counts = Counter(
         tag for tags in tagged for tag in {name_key(each) for tag in tags for each in above(tag)}
@@ -57,7 +59,8 @@ def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
 
 
 def joined_counts(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Add up (tag, count) pairs of several stores; spellings of one tag that differ in case are joined."""
+    """Add up (tag, count) pairs of several stores. Spellings of one tag that differ only in case are
+    joined."""
     total, written = Counter[str](), list[str]()
     for tag, count in counts:
         total[name_key(tag)] += count

@@ -1,12 +1,15 @@
-"""How text becomes index terms, the same for passages and for queries.
+"""Turns text into index terms, in the same way for passages and for queries.
 
-FTS5's ``unicode61`` splits at everything that is no letter or digit and folds the case and accents of Latin
-letters. For the words that nobody types as they are written, a passage gets extra terms: the parts of an
-identifier (``getUserName``); of a run of a script without spaces (``价格歧视``) the overlapping pairs of
-characters (bigrams: Nie, Gao, Zhang & Zhou, "On the use of words and n-grams for Chinese information
-retrieval", IRAL 2000) and its last one alone; the folded spelling (``Straße``, ``Müller``, ``ＡＢＣ``); the
-light stem of an Arabic word (Larkey, Ballesteros & Connell, "Light stemming for Arabic information
-retrieval", 2007).
+FTS5's tokenizer ``unicode61`` splits at every character that is no letter or digit, and folds the case and
+accents of Latin letters. Passages get extra terms for words that people do not type as they are written:
+
+- The parts of an identifier (``getUserName``).
+- For text in a script without spaces (``价格歧视``), overlapping pairs of characters and the last character
+  alone. (Bigrams: Nie, Gao, Zhang & Zhou, "On the use of words and n-grams for Chinese information
+  retrieval", IRAL 2000.)
+- The folded spelling of a word (``Straße``, ``Müller``, ``ＡＢＣ``).
+- The light stem of an Arabic word (Larkey, Ballesteros & Connell, "Light stemming for Arabic information
+  retrieval", 2007).
 """
 
 from __future__ import annotations
@@ -39,32 +42,32 @@ _UNSPACED = (
     "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # radicals, kana
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # Han, half-width kana
-    "\uac00-\ud7a3"  # Hangul: it has spaces, but particles are glued to the words
+    "\uac00-\ud7a3"  # Hangul: it has spaces, but particles are attached to words
     "\U00020000-\U0003ffff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
-UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and breaks stand at them
+UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and lines break at them
 _BREAK = re.compile(f"(?<=[{UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{UNBROKEN}])")
-"""A line break inside a run, which is nothing to a reader."""
+"""A line break inside a run, which readers ignore."""
 
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
 _NOT_SEEN = str.maketrans("", "", _INVISIBLE)
-# Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
+# Marks belong to the letter before them, as in Thai and Hindi. Python does not count them as letters.
 _EVERY_MARK = {c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M")}
 _EVERY_MARK.update(_INVISIBLE)
 _MARKS = as_ranges(_EVERY_MARK)
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
 LETTER = rf"[^\W_{_UNSPACED}]"
-"""A letter or digit of a script with spaces."""
+"""A pattern for a letter or digit of a script with spaces."""
 SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
-"""A word between spaces or signs, which the index knows whole."""
+"""A word between spaces or signs, which is one term of the index."""
 clusters: Callable[[str], list[str]] = re.compile(rf"(?s).[{_MARKS}]*").findall
-"""Cuts a text into characters, each with the marks that belong to it."""
+"""Splits a text into characters, each with its combining marks."""
 stretches: Callable[[str], list[str]] = re.compile(rf"(?s)[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*").findall
-"""Cuts a text where it may be folded apart: at every letter but inside ASCII."""
+"""Splits a text into pieces that can be folded separately: runs of ASCII, and every other character."""
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
     | dict.fromkeys(_INVISIBLE, "")
@@ -72,7 +75,7 @@ _LETTERS = str.maketrans(
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _DIGITS = re.compile("[0-9]+")
-_LONGEST_NUMBER = 12  # digits that are compared as a number
+_LONGEST_NUMBER = 12  # maximum number of digits that are compared as a number
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _SNAKE = re.compile("(?<![A-Za-z0-9])[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
@@ -84,13 +87,14 @@ _ARABIC_ENDING = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 
 def well_formed(text: str) -> str:
-    """``text`` with ``?`` for each lone surrogate, which no database, index or tokenizer takes."""
+    """Return ``text`` with ``?`` for each lone surrogate. No database, index or tokenizer accepts lone
+    surrogates."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in the form in which words are compared: no case, no accents or strokes on Latin
-    letters, no invisible characters."""
+    """Return ``text`` in the form in which words are compared: without case, without accents or strokes on
+    Latin letters, and without invisible characters."""
     if text.isascii():
         return text.lower()
     return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
@@ -101,8 +105,8 @@ def _without_accents(decomposed: str) -> str:
 
 
 def arabic_stem(word: str) -> str:
-    """Return a folded Arabic word without vowel marks, article and the commonest endings, with one spelling
-    of alef, ta marbuta and ya; any other word unchanged."""
+    """Return a folded Arabic word without vowel marks, article and the commonest endings, and with one
+    spelling of alef, ta marbuta and ya. Any other word is returned unchanged."""
     plain = _VOWEL_MARKS.sub("", word).translate(_ARABIC)
     if not _ARABIC_WORD.fullmatch(plain):
         return word
@@ -115,24 +119,24 @@ def name_key(name: str) -> str:
 
 
 def without_invisible(text: str) -> str:
-    """``text`` without soft hyphens and the like, which are inside words and not seen."""
+    """Return ``text`` without invisible characters inside words, such as soft hyphens."""
     return text.translate(_NOT_SEEN)
 
 
 def name_order(name: str) -> str:
-    """Return the sort key of a name: case and accents do not count, and *week 2* comes before *week 10*."""
+    """Return the sort key of a name. Case and accents do not count, and *week 2* comes before *week 10*."""
     return _DIGITS.sub(lambda digits: digits[0].zfill(_LONGEST_NUMBER), fold(name))
 
 
 def bigrams(run: str) -> list[str]:
-    """Return the overlapping pairs of characters of ``run``; a single character is returned itself."""
+    """Return the overlapping pairs of characters of ``run``. A single character is returned itself."""
     found = clusters(run)
     return [first + second for first, second in pairwise(found)] or [run]
 
 
 def units(words: Iterable[str]) -> list[str]:
-    """Return the units to count for ``words`` (from query_words), each once: the words themselves, stems of
-    Arabic words, and character pairs of words in scripts without spaces."""
+    """Return the search units of ``words`` (from query_words), each once: the words themselves, the stems of
+    Arabic words, and the character pairs of words in scripts without spaces."""
     found: list[str] = []
     for word in words:
         found += bigrams(word) if is_unspaced(word) else [word if word.isascii() else arabic_stem(word)]
@@ -140,8 +144,8 @@ def units(words: Iterable[str]) -> list[str]:
 
 
 def extra_terms(text: str) -> str:
-    """Return terms to index in addition to those that the tokenizer ``unicode61`` finds in ``text``, in
-    order, with spaces between."""
+    """Return the index terms to add to those that the tokenizer ``unicode61`` finds in ``text``, in order,
+    separated by spaces."""
     text = without_runs(text)
     text = text if text.isascii() else _BREAK.sub("", text)
     terms: list[str] = []
@@ -164,7 +168,7 @@ def _extra_of(word: str) -> Iterator[str]:
     if _UNSPACED_RUN.search(folded):
         for piece in _pieces(folded):
             yield from [*bigrams(piece), clusters(piece)[-1]] if is_unspaced(piece) else [piece]
-    else:  # ``unicode61`` loses the marks of a decomposed word, and the accents of others
+    else:  # ``unicode61`` drops the marks of a decomposed word, and the accents of others
         indexed = _without_accents(unicodedata.normalize("NFD", word.lower()))
         if folded != indexed or not unicodedata.is_normalized("NFC", word):
             yield folded
@@ -181,8 +185,8 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 def query_words(text: str) -> tuple[str, ...]:
-    """Return the words of a query in order, folded, each once, without stop words; with them if it has no
-    others."""
+    """Return the words of a query in order, folded, each once. Stop words are left out unless the query has
+    only stop words."""
     words = dict.fromkeys(split_words(text, parts=True))
     figures = figures_of(unicodedata.normalize("NFKC", text))
     left_out = stop_words(words).difference(*(figure.parts for figure in figures))  # BE68… of an account
@@ -190,7 +194,7 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
-    """Return the words of a query as typed, each with its units, and the numbers, dates and codes in it. A
+    """Return the words of a query as typed, each with its units, then the numbers, dates and codes in it. A
     number with its signs counts as one word, and so does a name such as ``snake_case``."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = figures_of(text)
@@ -211,12 +215,13 @@ def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
 
 
 def figures_of(text: str) -> list[Number]:
-    """Return the numbers, dates and codes of a query, in the order of their places."""
+    """Return the numbers, dates and codes of a query in order of position."""
     return longest([*numbers(text), *codes(text)])
 
 
 def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
-    """The words of a query, folded; with ``parts`` also those of identifiers, numbers and codes."""
+    """Yield the words of a query, folded. With ``parts``, also the parts of identifiers, numbers and
+    codes."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = figures_of(text) if parts else []
     for match in _WORD.finditer(text):
@@ -227,27 +232,27 @@ def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
     for figure in figures:
         yield from (*figure.parts, *figure.wholes)
     if parts:
-        for match in _SNAKE.finditer(text):  # a phrase for the index
+        for match in _SNAKE.finditer(text):  # the index searches it as a phrase
             yield match[0].lower()
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether ``word`` is entirely in a script that is written without spaces."""
+    """Whether all of ``word`` is in a script that is written without spaces."""
     return _UNSPACED_RUN.fullmatch(word) is not None
 
 
 # --- forms of a word ---------------------------------------------------------------------
-# Coverage and highlights go by these rules, which are more generous than the index's stemmer by Porter: who
-# *founded* is a *founder*, and *config* finds *configuration*.
+# Coverage and highlights use these rules, which match more than the index's Porter stemmer: *founded* matches
+# *founder*, and *config* matches *configuration*.
 
-_SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
-_LONG = 4  # letters; longer words lose an e at their end: parse, parsing
+_SHORT = 3  # letters; words that share only so many are mostly unrelated: art, artichoke
+_LONG = 4  # letters; longer words lose a final e: parse, parsing
 _PLURAL = re.compile(r"(?<=..[^su])s\Z|(?<=ss|ch|sh|.x)es\Z")
 _PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
 _VOWEL = re.compile("[aeiouy]")
 _DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
-_CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e after it makes another word: hop, hope
-_DERIVED = re.compile(  # after enough letters to be an ending: investor, not letter
+_CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # a final e makes another word: hop, hope
+_DERIVED = re.compile(  # only after enough letters to be an ending: investor, not letter
     r"(?<=.{3}[^aeiou])at(?:e|or|ion(?:al)?)\Z|(?<=.{4})e?ment(?:ation)?\Z"
     r"|(?<=.{5})(?:er|or|ion|(?:ion)?(?<!i)al|(?<!b)e?ly)\Z"
 )
@@ -274,8 +279,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """Return the forms that match a unit: words with the same stem, and longer words that begin with it, so
-    that *config* finds *configuration*."""
+    """Return the forms that match a unit. These are words with the same stem, and longer words that begin
+    with the unit, so that *config* matches *configuration*."""
     if "|" in word:
         return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if " " in word:
@@ -284,7 +289,7 @@ def forms_of(word: str) -> Forms:
     if is_unspaced(word) or "_" in word:
         return Forms(word, beginning=word, kind="name" if "_" in word else "pair")
     root = stem(word)
-    beginning = root[:-1] if len(root) >= _SHORT else root  # the last one may be another: fly, fli
+    beginning = root[:-1] if len(root) >= _SHORT else root  # the last letter may differ: fly, fli
     return Forms(word, root, beginning, is_open=len(word) > _SHORT)
 
 
@@ -315,13 +320,13 @@ def one_edit_away(word: str) -> set[str]:
 
 
 def alternatives(unit: str) -> list[str]:
-    """Return the words that a unit stands for: itself, or the possible corrections of a misspelled word
-    (``login|logic``)."""
+    """Return the words that a unit stands for: the unit itself, or the possible corrections of a misspelled
+    word (``login|logic``)."""
     return unit.split("|")
 
 
 def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
-    """The units of ``words``, each with its forms."""
+    """Return the units of ``words``, each with its forms."""
     return _forms(units(words))
 
 
@@ -331,11 +336,11 @@ def _forms(units_of_query: Iterable[str]) -> dict[str, Forms]:
 
 # --- where words stand in a text ---------------------------------------------------------
 
-_MOST_COUNTED = 20  # of one word; further ones hardly change BM25
+_MOST_COUNTED = 20  # maximum occurrences of one word; more hardly change BM25
 
 
 def word_places(text: str, forms: Forms) -> list[Span]:
-    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
+    """Return the (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
     if forms.kind == "any":
         spellings = [other for other in forms.others if other.beginning in text]
         return sorted({span for spelling in spellings for span in word_places(text, spelling)})
@@ -360,10 +365,11 @@ def word_places(text: str, forms: Forms) -> list[Span]:
 
 
 def _rows(text: str, first: Forms, second: Forms) -> list[Span]:
-    """The places where a form of ``second`` follows the whole word ``first``, after a space or a hyphen."""
+    """Return the spans where a form of ``second`` follows the whole word ``first``, after a space or a
+    hyphen."""
     if second.beginning not in text:
         return []
-    before = re.escape(first.whole)  # at the start of the pattern: it is looked for much faster so
+    before = re.escape(first.whole)  # at the start of the pattern, where it is found much faster
     pattern = rf"{before}(?<!\w{before})[ \n-]({re.escape(second.beginning)}\w{{0,20}})"
     root = stem(first.whole + second.whole)
     return [match.span() for match in re.finditer(pattern, text) if stem(first.whole + match[1]) == root]
@@ -375,11 +381,17 @@ def occurrences(
     numbers: Sequence[Number],
     in_one_piece: Collection[Number] = (),
 ) -> dict[str, int]:
-    """Count each of the units ``wanted`` that ``text`` (folded) holds.
+    """Count the occurrences of each of the units ``wanted`` in ``text``.
 
-    The parts of one of the ``numbers`` count together where the number stands, however it is written; those
-    of a code that is ``in_one_piece`` only if no space is between. Elsewhere they belong to other numbers and
-    do not count.
+    The parts of one of the ``numbers`` count together where the whole number occurs, in any notation.
+    Elsewhere they belong to other numbers and do not count.
+
+    Args:
+        text: The folded text.
+        wanted: The units, each with its forms.
+        numbers: The numbers and codes of the query.
+        in_one_piece: Codes among them that count only without white space inside.
+
     """
     counts: dict[str, int] = {}
     for unit, forms in wanted.items():
@@ -402,7 +414,7 @@ def occurrences(
 def with_words(
     query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
 ) -> Query:
-    """Return ``query`` with other ``words``. ``text`` defaults to these words; ``loose`` are the words
+    """Return ``query`` with other ``words``. ``text`` defaults to these words. ``loose`` are the words
     outside quotes, by default all."""
     text = " ".join(words) if text is None else text
     typed, figures = typed_words(text)
@@ -416,14 +428,14 @@ def with_words(
         numbers=tuple(figures),
         stop_words=stop_words([*split_words(text)]),
     )
-    return replace(query, text=text if typed else "", terms=terms)  # signs alone ask for nothing
+    return replace(query, text=text if typed else "", terms=terms)  # a query of signs alone has no words
 
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
     """Return ``query`` with the words of ``meant`` replaced by their corrections, except in phrases.
 
-    Passages with any correction of a word are searched; reasons name the first. A word that is among its own
-    corrections is completed, not corrected. The text that is embedded stays as it was typed.
+    Passages with any correction of a word are searched; reasons name the first correction. A word that is
+    among its own corrections is completed, not corrected. The text that is embedded stays as typed.
     """
     quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
     instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
@@ -446,7 +458,7 @@ def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
 
 
 def with_units(query: Query, instead: Mapping[str, str]) -> Query:
-    """Return ``query`` with other units in the place of those that ``instead`` names."""
+    """Return ``query`` with units replaced as ``instead`` maps them."""
     terms = query.terms
     typed = [(word, tuple(instead.get(unit, unit) for unit in part)) for word, part in terms.typed]
     changed = replace(

@@ -91,7 +91,7 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
         "2 passages added, 1 text embedded.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
         "  skipped  x.mp3, y.mp3, z.mp3 and 1 more: This format is not read yet."
-        " Write down its words in a note, or put a transcript (SRT, VTT, TXT) beside it.",
+        " Write its words into a note, or put a transcript (SRT, VTT, TXT) next to it.",
     ]
     assert "2 read again" in run("index", "--force").out
     assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")

@@ -77,7 +77,7 @@ def test_a_store_that_another_process_has_open_is_not_renamed(library: Library, 
     ("glob", "hint"),
     [
         ("*.txt", "Did you mean '**/*.txt'? That matches 1 file."),
-        ("*.xyz", "Its files end in .md, .txt. Name what to take, like '**/*.md'."),
+        ("*.xyz", "Its files end in .md, .txt. Include some of them, for example '**/*.md'."),
     ],
 )
 def test_a_pattern_that_matches_nothing_is_said_with_what_would(
@@ -173,7 +173,7 @@ def test_a_sound_store_that_cannot_be_written_is_found_sound(
         health = read_only.upkeep.verify(OWNER, "s")
     assert health.sound
     [(check, said)] = [(each.check, each.sentence) for each in health.findings]
-    assert (check, said.endswith("as nothing can be written here.")) == ("words", True)
+    assert (check, said.endswith("because the store cannot be written.")) == ("words", True)
 
 
 @pytest.mark.posix
@@ -269,9 +269,7 @@ def test_the_first_process_does_the_request_of_a_second(run: Run, library: Libra
     result = run("index", "--store", "s")
 
     assert result.status == 0
-    assert result.out == (
-        "Store 's' is being indexed. The request is kept for that run, which does it, too.\n"
-    )
+    assert result.out == ("Store 's' is being indexed. That run will also carry out this request.\n")
     assert library.jobs.requested(OWNER, "s")
     assert [job.state for job in library.jobs.all(OWNER, "s")] == ["running", "done"]
     assert found(library, "heron") == []

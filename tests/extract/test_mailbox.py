@@ -96,7 +96,7 @@ def test_a_message_that_cannot_be_read_costs_itself_alone() -> None:
     found = read(mbox(message("One", "first"), bomb, message("Three", "third")), "a.mbox")
     assert "first" in found.text
     assert "third" in found.text
-    assert "Message 2 is damaged; of it something or all cannot be read." in found.warnings
+    assert "Message 2 is damaged; some or all of it cannot be read." in found.warnings
 
 
 @pytest.mark.parametrize(

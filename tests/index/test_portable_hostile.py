@@ -102,11 +102,11 @@ ARCHIVES: dict[str, tuple[Spoil, str]] = {
     "empty": (lambda path: path.write_bytes(b""), "not an export"),
     "cut off": (cut, "not an export"),
     "one bit": (flip, "damaged"),
-    "one more member": (lambda path: added(path, "more.txt"), "just manifest.json and store.db"),
-    "the same twice": (lambda path: added(path, STORE), "just manifest.json and store.db"),
-    "a name that leads out": (leading_out, "just manifest.json and store.db"),
-    "no manifest": (lambda path: without(path, MANIFEST), "just manifest.json and store.db"),
-    "no store": (lambda path: without(path, STORE), "just manifest.json and store.db"),
+    "one more member": (lambda path: added(path, "more.txt"), "manifest.json and store.db, and nothing else"),
+    "the same twice": (lambda path: added(path, STORE), "manifest.json and store.db, and nothing else"),
+    "a name that leads out": (leading_out, "manifest.json and store.db, and nothing else"),
+    "no manifest": (lambda path: without(path, MANIFEST), "manifest.json and store.db, and nothing else"),
+    "no store": (lambda path: without(path, STORE), "manifest.json and store.db, and nothing else"),
     "encrypted": (encrypted, "encrypted"),
     "another packing": (packed_otherwise, "compression is not supported"),
     "many members": (many_members, "more than manifest.json and store.db"),
@@ -257,8 +257,8 @@ def test_a_store_with_anything_but_our_schema_is_refused(
 
 PRAGMAS = {
     "PRAGMA application_id = 1": "It does not hold a Commonplace store.",
-    "PRAGMA user_version = 1": "Its store has another schema than its manifest says.",
-    "PRAGMA user_version = -1": "Its store has another schema than its manifest says.",
+    "PRAGMA user_version = 1": "Its store and its manifest have different schema versions.",
+    "PRAGMA user_version = -1": "Its store and its manifest have different schema versions.",
 }
 
 

@@ -147,7 +147,7 @@ def test_a_request_during_upkeep_is_refused_with_the_reason(
     with lock.hold(store.path, work), pytest.raises(InUpkeep) as refused:
         library.jobs.run(OWNER, "s")
     assert refused.value.message == f"Store 's' {UPKEEP[work]}."
-    assert "nothing runs it now" in refused.value.suggestion
+    assert "not carried out now" in refused.value.suggestion
     assert library.jobs.requested(OWNER, "s")
     assert library.jobs.run(OWNER, "s") is not None
 

@@ -33,7 +33,7 @@ def test_a_file_that_is_found_says_how_it_was_read_and_embedded(library: Library
 NOT_FOUND = {
     "draft.md": ("An exclude pattern matches it: 'draft*'.", EXCLUDES.replace("NUMBER", "1 --store s")),
     "ignored.md": (".gitignore", "Move or rename the file."),
-    "key.pem": ("looks like a key or secret", "Move or rename the file."),
+    "key.pem": ("look like keys or secrets", "Move or rename the file."),
     "song.mp3": ("It was skipped: ", "Commonplace does not read this kind of file"),
     "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
 }
@@ -238,7 +238,7 @@ DEEP = {
         ("plan.md", "It is excluded. Too long."),
         ("old.md", "An exclude pattern matches it: '**/old.md'."),
         ("ignored.md", ".gitignore"),
-        ("key2.pem", "looks like a key or secret"),
+        ("key2.pem", "look like keys or secrets"),
         ("film.mp4", "It was skipped: "),
         ("broken.pdf", "It could not be read: "),
         ("late.md", "It was not read yet."),

@@ -175,7 +175,7 @@ def test_a_run_ends_well_while_questions_cannot_be_embedded(
         patched.setattr("rag_core.index.embedding._embed_probes", away)
         job = fill(library, notes, 30)
         assert job.state == "done"
-        assert "What similarities mean is measured by the next run. Nobody answers." in (job.message or "")
+        assert "The next run measures how similar related texts are. Nobody answers." in (job.message or "")
         assert measured(library) is None
     index(library, "notes")
     assert measured(library) is not None
