@@ -8,7 +8,7 @@ import unicodedata
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from rag_core.extract import inner_pages
+from rag_core.extract import json_strings, yaml_strings
 from rag_core.text.inline import Mark, without_marks
 from rag_core.text.markup import read_markup
 from rag_core.text.other_markup import marks_of_language
@@ -19,18 +19,14 @@ _HEX = re.compile(
 _TRANSLATIONS = (".po", ".pot")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?P<end>")?')
 _STRING_OF_TOML = re.compile(
-    rf"\"\"\"(?:[^\"\\]|\\(?s:.)|\"(?!\"\"))*+(?P<last>\"\"\")?|'''(?s:.*?)(?:'''|\Z)|{_STRING.pattern}"
+    rf"#[^\n]*+|\"\"\"(?:[^\"\\]|\\(?s:.)|\"(?!\"\"))*+(?P<last>\"\"\")?"
+    rf"|'''(?s:.*?)(?:'''|\Z)|'[^'\n]*+'?|{_STRING.pattern}"
 )
-_STRING_OF_YAML = re.compile(
-    rf'(?:(?<=[:,?-][ \t])|(?<=[\[{{\n]))"(?:[^"\\]|\\(?s:.))*+(?P<last>")?|{_STRING.pattern}'
-)
-"""A string in double quotes. Its closing quote is in the group ``end``, or in ``last`` if the string may span
-several lines. Neither group is set if the match is no string with escapes."""
+"""A string in double quotes; its last quote is in the group ``end``, or ``last`` if it may go over several
+lines. A comment, and a string without escapes, has neither."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}|[0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[^\r\n])")
 _GOES_ON = re.compile(r"(?P<gap>[ \t]?)\\[ \t]*(?P<breaks>(?:\r?\n[ \t]*)+)(?P<next>[^\s\\]*)")
-"""The end of a line after which a string continues, with the word that continues it."""
-_STRINGS = {"yaml": _STRING_OF_YAML, "toml": _STRING_OF_TOML}
-"""File type whose escapes are valid in double quotes → pattern of its strings."""
+"""The end of a line after which a string goes on, and the word with which it does."""
 _NEXT_PIECE = re.compile(r'"[ \t]{0,9}\r?\n[ \t]{0,9}"')
 """The break between two pieces of a text that a translation file (gettext) writes on several lines."""
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*+)\\(\r?\n)")
@@ -173,8 +169,10 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
         if kind == "json" or suffix == ".properties":
             text = _CONTINUED.sub(r"\1\2", text) if suffix == ".properties" else text
             text = _HEX.sub(_of_hex, text)
-        elif kind in _STRINGS or suffix in (*_TRANSLATIONS, ".strings"):
-            text = _STRINGS.get(kind, _STRING).sub(_of_string, text)
+        elif kind == "yaml":
+            text = _of_yaml(text)
+        elif kind == "toml" or suffix in (*_TRANSLATIONS, ".strings"):
+            text = (_STRING_OF_TOML if kind == "toml" else _STRING).sub(_of_string, text)
         elif kind in ("latex", "bibtex"):
             text = _HYPHEN_OF_TEX.sub("", _ACCENT.sub(_of_accent, text))
             return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
@@ -188,8 +186,22 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
 def _of_string(match: re.Match[str]) -> str:
     groups = match.groupdict()
     if groups.get("last"):
-        return _ESCAPE.sub(_of_escape, _GOES_ON.sub(_joined, match[0]))
+        return _of_lines(match[0])
     return _ESCAPE.sub(_of_escape, match[0]) if groups["end"] else match[0]
+
+
+def _of_yaml(text: str) -> str:
+    pieces: list[str] = []
+    place = 0
+    for start, end in yaml_strings.escaped_strings(text):
+        pieces += text[place:start], _of_lines(text[start:end])
+        place = end
+    return "".join((*pieces, text[place:]))
+
+
+def _of_lines(string: str) -> str:
+    """The text of a string that may go over several lines."""
+    return _ESCAPE.sub(_of_escape, _GOES_ON.sub(_joined, string))
 
 
 def _joined(match: re.Match[str]) -> str:

@@ -162,7 +162,8 @@ def test_a_page_in_a_string_takes_no_line_and_leaves_json() -> None:
          "Use Map<Walrus>, List<String> x and Ref<Body>"),
         ("<p>no <script> in notes</p><p>walnuts</p>", "no <script> in notes\nwalnuts"),
         ("<p>the <head> of</p><style>p {}</style> <b>a</b> <!-- page", "the <head> of\na <!-- page"),
-        ("<html><head><title>x</title></head><body><link href='a.css'><p>one</p></body></html>", "one"),
+        ("<html><head><title>x</title></head><body><link href='a.css'><form><p>one</p></form></body></html>",
+         "one"),
         ("<p>Dear<o:p></o:p></p><script>if (a<b) x()</script>walnuts", "Dear\nwalnuts"),
     ],
 )  # fmt: skip
