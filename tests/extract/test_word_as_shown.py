@@ -217,6 +217,19 @@ def test_a_large_first_letter_belongs_to_its_word(frame: str, shown: str) -> Non
     assert read(docx(f"{initial}<w:p>{run('nce')}</w:p>")).text == shown
 
 
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        ("<w:tbl><w:tr><w:tc><w:p>{}</w:p></w:tc></w:tr></w:tbl>", "O\n\nnce\n\nThe end"),
+        ("<w:sdt><w:sdtContent><w:p>{}</w:p></w:sdtContent></w:sdt>", "O\n\nnce\n\nThe end"),
+        ('<w:bookmarkEnd w:id="1"/><w:p>{}</w:p>', "Once\n\nThe end"),
+    ],
+)
+def test_a_large_first_letter_stays_before_what_follows_it(block: str, shown: str) -> None:
+    initial = f'<w:p><w:pPr><w:framePr w:dropCap="drop"/></w:pPr>{run("O")}</w:p>'
+    assert read(docx(initial + block.format(run("nce")))).text == shown
+
+
 VANISH = "<w:vanish/>"
 STYLES = "".join(
     [
