@@ -25,7 +25,9 @@ _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # replaces <br> until white space is normalized
 _LONG_TAG = re.compile(r"<[A-Za-z][^<>]{10000,}>?")
 _MOST_ATTRIBUTES = 1000
-"""Maximum number of words in a tag for libxml2, which compares each attribute with all previous ones."""
+"""Words of a tag that libxml2 is given: it compares each attribute with all before it."""
+_MOST_CHOICES = 12
+"""Choices of a list that are read where none is selected."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 
@@ -60,6 +62,7 @@ def visible_page(markup: str) -> Page:
     root = page_tree(markup)
     if root is None:
         return Page("", [])
+    _hide_choices(root)
     blocks = _Blocks()
     for event, element in etree.iterwalk(root, events=("start", "end")):
         tag = element.tag if isinstance(element.tag, str) else ""
@@ -193,6 +196,23 @@ def _is_one_text(cell: _Element) -> bool:
         if paragraphs > 1 or is_other:
             return False
     return True
+
+
+def _hide_choices(root: _Element) -> None:
+    """Hide the choices of each list that are not selected; of a long list without a selection, all."""
+    lists: list[list[_Element]] = [[]]
+    for element in root.iter("select", "datalist", "option"):
+        if element.tag == "option":
+            lists[-1].append(element)
+        else:
+            lists.append([])
+    for choices in lists:
+        is_selected = ["selected" in choice.attrib for choice in choices]
+        if not any(is_selected) and len(choices) <= _MOST_CHOICES:
+            continue
+        for choice, stays in zip(choices, is_selected, strict=True):
+            if not stays:
+                choice.set("hidden", "")
 
 
 def _is_unseen(element: _Element, tag: str) -> bool:

@@ -83,9 +83,21 @@ def test_a_line_break_in_a_string_of_json_is_shown_as_one(library: Library, note
     assert "shopping list:\nwalnuts\nhazelnuts" in shown
 
 
-def test_the_choices_of_a_page_are_found_each_for_itself() -> None:
-    page = "<p>Pick a sail: <select><optgroup label=x><option selected>Main sail<option>Jib</select> now</p>"
-    assert read(page, "a.html").text == "Pick a sail:\n\nMain sail | Jib\n\nnow"
+@pytest.mark.parametrize(
+    ("choices", "shown"),
+    [
+        ("<optgroup label=x><option selected>Main sail<option>Jib", "Main sail"),
+        ("<option selected>Main sail<option>Jib<option selected>Keel", "Main sail | Keel"),
+        ("<option>Main sail<option>Jib", "Main sail | Jib"),
+        ("<option>Land" * 12, " | ".join(["Land"] * 12)),
+        ("<option>Land" * 13, ""),
+        ("<option>Land" * 200 + "<option selected>Chile", "Chile"),
+    ],
+)
+def test_the_choices_of_a_page_are_found_each_for_itself(choices: str, shown: str) -> None:
+    page = f"<p>Pick one: <select>{choices}</select> now</p><select><option>Other</select>"
+    blocks = filter(None, ("Pick one:", shown, "now", "Other"))
+    assert read(page, "a.html").text == "\n\n".join(blocks)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
