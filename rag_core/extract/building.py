@@ -14,6 +14,9 @@ from rag_core.types import DESCRIPTION, Extracted, Segment
 MOST_TEXT = 16_000_000
 """Maximum number of characters kept of one document, about a shelf of novels."""
 
+ONLY_BEGINNING = "searches find only its beginning."
+"""The end of what a longer document says."""
+
 DESCRIBED = "=== What the picture shows ==="
 """The line between the text in a picture and a model's description of the picture."""
 _INNERMOST = 100  # the level of a heading below all others
@@ -127,7 +130,7 @@ class Builder:
         """Return the document. If ``title`` is '', its title comes from the file's ``name``. The first five
         of ``warnings`` are kept."""
         self._close()
-        said = f"This document is longer than {MOST_TEXT:,} characters; searches find only its beginning."
+        said = f"This document is longer than {MOST_TEXT:,} characters; {ONLY_BEGINNING}"
         cut = (said,) if self.is_full else ()
         title = one_line(title)
         text = "".join(self._pieces).rstrip("\n")

@@ -34,6 +34,7 @@ from rag_core.extract import (
     under_its_name,
     with_its_name,
 )
+from rag_core.extract.building import ONLY_BEGINNING
 from rag_core.extract.chunk import cut
 from rag_core.extract.containers import ContainedPart, holds_parts, parts_of, path_of_part
 from rag_core.extract.filetypes import NAMED, title_of_name
@@ -387,6 +388,8 @@ class Reading:
             self.log.say(f"{_PICTURES_WAIT} {whole.waits}")
         if private.UNSURE in notes:
             self.log.say(_UNSURE)
+        if ONLY_BEGINNING in notes:
+            self.log.say(f"{file.display!r} is too long: searches find only its beginning.")
         return result
 
     def _put_failure(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:

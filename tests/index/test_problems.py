@@ -9,6 +9,7 @@ import pytest
 
 from rag_core.errors import EmbedderError
 from rag_core.extract.filetypes import UNFINISHED
+from rag_core.index import reading
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import PendingRequest, Problem
@@ -16,6 +17,7 @@ from rag_core.store import switch
 from rag_core.store.problems import shared_reason
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
+from tests.support import documents_made as made
 from tests.support.stored import found, outcomes, store_of
 
 BINARY = bytes(range(256)) * 40
@@ -176,3 +178,15 @@ def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Libra
     ]
     library.jobs.run(OWNER, "s")
     assert library.jobs.requests(OWNER, "s") == []
+
+
+def test_a_run_names_a_document_of_which_only_the_beginning_is_read(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence = "'word/styles.xml' is damaged."  # stands for that of a document of 16 million characters
+    monkeypatch.setattr(reading, "ONLY_BEGINNING", sentence)
+    (tmp_path / "whole.docx").write_bytes(made.docx("Whole"))
+    (tmp_path / "long.docx").write_bytes(made.damaged_part(made.docx("Long"), "word/styles.xml"))
+    job = index(library, "s", tmp_path)
+    assert "'long.docx' is too long: searches find only its beginning." in job.message
+    assert "whole.docx" not in job.message
