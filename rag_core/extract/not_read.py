@@ -4,10 +4,12 @@ sentence."""
 from __future__ import annotations
 
 _ADVICE = {
-    "Save it as DOCX to search its text.": ".doc .dot .wps .wpd .pages .lwp .hwp",
-    "Save it as PPTX or PDF to search its text.": ".ppt .pps .pot .key",
-    "Save it as XLSX or CSV to search its rows.": ".numbers .wk1 .123 .qpw",
-    "Save it as PDF to search its text.": ".djvu .djv .xps .oxps .ps .eps .indd .pub .vsd .vsdx .one .afpub",
+    "Save it as DOCX to search its text.": ".doc .dot .wps .wpd .wri .sxw .stw .pages .lwp .hwp .hwpx",
+    "Save it as PPTX or PDF to search its text.": ".ppt .pps .pot .sxi .key",
+    "Save it as XLSX or CSV to search its rows.": ".numbers .wk1 .wk3 .wk4 .123 .qpw .sxc .dbf",
+    "Save it as PDF to search its text.": (
+        ".djvu .djv .xps .oxps .ps .eps .indd .pub .vsd .vsdx .vsdm .one .chm .afpub"
+    ),
     "Save it as EPUB to search its text.": ".mobi .azw .azw3 .kfx .prc .lit .lrf .pdb",
     "Export its mails as EML or MBOX to search them.": ".pst .ost .olm .dbx",
     "Write its words into a note, or put a transcript (SRT, VTT, TXT) next to it.": (
