@@ -8,7 +8,7 @@ import unicodedata
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from rag_core.extract import json_strings, yaml_strings
+from rag_core.extract import inner_pages, yaml_strings
 from rag_core.text.inline import Mark, without_marks
 from rag_core.text.markup import read_markup
 from rag_core.text.other_markup import marks_of_language

@@ -95,28 +95,47 @@ class _Blocks:
     levels: dict[str, int]  #: The levels of the styles of headings.
     warnings: list[str]
 
-def _add_blocks(builder: Builder, blocks: Iterable[_Element], text: WordText, levels: dict[str, int]) -> None:
-    """Add paragraphs and tables, also those in content controls and in what was inserted."""
-    initial = ""  # a large first letter, which is a paragraph of its own
-    for block in blocks:
-        name = local_name(block)
-        if name in ("tbl", "sdt"):
-            builder.add(initial)
-            initial = ""
-        if name == "tbl":
-            _add_table(builder, block, text)
-        elif name == "p":
-            words, initial = initial + text.of(block), ""
-            level = levels.get(_style(block))
-            if _is_initial(block):
-                initial = words
-            elif level:
-                builder.heading(level, words)
-            else:
-                builder.add(words)
-        elif name not in _DELETED:
-            _add_blocks(builder, block.iterchildren(), text, levels)
-    builder.add(initial)
+    def add(self, blocks: Iterable[_Element]) -> None:
+        """Add paragraphs and tables, also those in content controls and in what was inserted."""
+        initial = ""  # a large first letter, which is a paragraph of its own
+        for block in blocks:
+            name = local_name(block)
+            if name in ("tbl", "sdt", "altChunk"):
+                self.builder.add(initial)
+                initial = ""
+            if name == "tbl":
+                _add_table(self.builder, block, self.text)
+            elif name == "p":
+                words, initial = initial + self.text.of(block), ""
+                level = self.levels.get(value(block, "pPr/pStyle"))
+                if _is_initial(block):
+                    initial = words
+                elif level:
+                    self.builder.heading(level, words)
+                else:
+                    self.builder.add(words)
+            elif name == "altChunk":
+                self._add_file(attribute(block, "id"))
+            elif name not in _DELETED:
+                self.add(block.iterchildren())
+        self.builder.add(initial)
+
+    def _add_file(self, relation: str) -> None:
+        """Add a file whose text Word shows as a part of the document, such as a web page."""
+        try:
+            file = self.part.related_parts[relation]
+            found = readers.read(file.blob, PurePosixPath(file.partname))
+        except Exception:  # whatever its parser raises, the document is read
+            self.warnings.append(f"The inserted file {relation!r} is missing or cannot be read.")
+            return
+        self.warnings.extend(found.warnings)
+        for segment in found.segments:
+            text = found.text[segment.start : segment.end]
+            heading = "".join(segment.heading_path[-1:])
+            if heading and text.startswith(heading):
+                self.builder.heading(len(segment.heading_path), heading)
+                text = text.removeprefix(heading)
+            self.builder.add(text)
 
 
 def _is_initial(paragraph: _Element) -> bool:
