@@ -14,6 +14,7 @@ _QUOTE = re.compile(r">*")
 _SIGNATURE = "-- "
 _BEGIN = re.compile(r"begin[ \t]+[0-7]{3,4}[ \t]+(\S.{0,200})")
 _YENC = re.compile(r"=ybegin(?=[ \t]).{0,200}?[ \t]name=(\S.{0,200})")
+_END_OF_YENC = "=yend "
 _SMALLEST, _LARGEST = "\x20", "\x60"  # characters of uuencode
 _A_LINE = 45  # maximum number of bytes in a line
 _SENTENCE_YENC = "The attachment {!r} is written in yEnc and is not read."
@@ -59,13 +60,14 @@ def without_files(text: str) -> WrittenFiles:
     kept: list[str] = []
     found = WrittenFiles("")
     place = 0
+    last_end = max((at for at, line in enumerate(lines) if line.startswith(_END_OF_YENC)), default=-1)
     while place < len(lines):
         if begun := _BEGIN.fullmatch(lines[place]):
             pieces = [*_uuencoded(lines, place + 1)]
-            if pieces:
+            if _is_file(pieces, lines, place + 1 + len(pieces)):
                 place = _add(found, begun[1], pieces, lines, place + 1)
                 continue
-        if begun := _YENC.match(lines[place]):
+        if place < last_end and (begun := _YENC.match(lines[place])):
             found.names.append(one_line(begun[1]))
             found.unread.append(_SENTENCE_YENC.format(found.names[-1]))
             place = _end_of_yenc(lines, place)
@@ -81,10 +83,24 @@ def _add(found: WrittenFiles, name: str, pieces: Sequence[bytes], lines: Sequenc
     name = one_line(name)
     found.files.append((name, b"".join(pieces)))
     place = first + len(pieces)
-    end = next((at for at in range(place, min(place + 3, len(lines))) if lines[at].strip() == "end"), -1)
+    end = _end_of_uuencode(lines, place)
     if end < 0:
         found.unread.append(_SENTENCE_CUT.format(name))
     return end + 1 or place
+
+
+def _end_of_uuencode(lines: Sequence[str], place: int) -> int:
+    """The number of the line that ends a file after its bytes; -1 without one."""
+    return next((at for at in range(place, min(place + 3, len(lines))) if lines[at].strip() == "end"), -1)
+
+
+def _is_file(pieces: Sequence[bytes], lines: Sequence[str], place: int) -> bool:
+    """Whether lines that can be decoded are a file and not text: it ends as one, or is cut off after a whole
+    line. If it is a single short line, a line without bytes stands before its end."""
+    if not pieces:
+        return False
+    end, is_full = _end_of_uuencode(lines, place), len(pieces[0]) == _A_LINE
+    return is_full or (end >= 0 if len(pieces) > 1 else end > place)
 
 
 def _uuencoded(lines: Sequence[str], place: int) -> Iterator[bytes]:
@@ -109,6 +125,6 @@ def _decoded(line: str) -> bytes:
 
 
 def _end_of_yenc(lines: Sequence[str], place: int) -> int:
-    while place < len(lines) and not lines[place].startswith("=yend "):
+    while place < len(lines) and not lines[place].startswith(_END_OF_YENC):
         place += 1
     return place + 1

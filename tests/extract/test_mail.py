@@ -187,6 +187,12 @@ def test_a_uuencoded_file_is_an_attachment(headers: str, end: str) -> None:
     assert found.warnings == ()
 
 
+def test_a_uuencoded_file_of_a_few_bytes_is_an_attachment() -> None:
+    body = f"Hello\n{uuencoded('sail.txt', b'keel')}Goodbye"
+    found = read(f"From: a@b.org\nSubject: Plan\n\n{body}".encode(), "a.eml")
+    assert place_of(found, "keel")[:2] == ("attachment", "sail.txt")
+
+
 def test_a_uuencoded_file_that_cannot_be_read_is_named() -> None:
     body = f"Hello\n{uuencoded('sails.bin', bytes(range(256)) * 3)}Goodbye"
     found = read(f"From: a@b.org\nSubject: Plan\n\n{body}".encode(), "a.eml")
@@ -209,7 +215,17 @@ def test_a_uuencoded_file_without_an_end_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["begin 644 things\nand end them", "begin 100 years later\n\nend", "begin\nend"]
+    "text",
+    [
+        "begin 644 things\nand end them",
+        "begin 100 years later\n\nend",
+        "begin\nend",
+        "begin 100 days of code\n# A\nThen more",
+        "begin 100 days of code\n# A\nend",
+        "begin 100 days of code\n# A\n# B\nThen more",
+        "=ybegin line=128 size=1 name=a is how it begins\nThen more",
+        "=yend size=1\n=ybegin line=128 size=1 name=a\nThen more",
+    ],
 )
 def test_a_text_that_begins_something_is_text(text: str) -> None:
     assert text in read(f"From: a@b.org\nSubject: Plan\n\n{text}\n".encode(), "a.eml").text
