@@ -68,6 +68,7 @@ TEXTS = {
     "install_model": "Install it on the Index page, or with `commonplace model install {model}`.",
     "make_store": "Make one on the Index page, or with `commonplace init FOLDER`.",
     "move_file": "Move or rename the file.",
+    "save_document": "Save it from its program in a format that is read, such as DOCX, XLSX or PDF.",
     "one_of": "Ask about one of them: {paths}.",
     "in_cloud": "Open the file once in its own program, or set `cloud_files` to `read`; then index again.",
     "not_a_document": "Commonplace does not read this kind of file, or found no text in it.",

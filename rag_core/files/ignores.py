@@ -37,7 +37,9 @@ _OF_IWORK = {
 """The end of the name of a folder that is a document → why it is not read."""
 UNREAD_DOCUMENTS = frozenset(_OF_IWORK.values())
 _IN_IWORK = tuple(b"Index.zip Index index.xml index.xml.gz index.apxl index.apxl.gz".split())
-"""Names of which such a folder contains at least one."""
+"""What such a folder holds, one of them."""
+_WHOLE_TEXT = b"QuickLook/Preview.pdf"
+"""The copy of such a document with all of its text, which older versions wrote."""
 CLOUD_FOLDERS = frozenset((b"mobile documents", b"cloudstorage"))
 """The folders in a Mac's ``Library`` that hold the documents of iCloud Drive and other clouds."""
 _OF_MOZILLA = frozenset(
@@ -110,11 +112,11 @@ def is_of_program(name: bytes) -> bool:
 
 
 def why_not_entered(folder: bytes) -> str | None:
-    """Return the reason why a document of Apple's programs that is a ``folder`` is not read, or None for any
-    other folder. The path must end in a slash."""
+    """Return why a ``folder``, with a slash at its end, that is a document of Apple's programs is not read;
+    None for any other folder, and for one that holds a copy of its text as PDF."""
     reason = _OF_IWORK.get(folder[folder.rfind(b".") : -1].lower())
     is_document = reason and any(os.path.lexists(folder + name) for name in _IN_IWORK)
-    return reason if is_document else None
+    return reason if is_document and not os.path.lexists(folder + _WHOLE_TEXT) else None
 
 
 def is_profile(names: Collection[bytes]) -> bool:

@@ -18,6 +18,7 @@ from rag_core.files.ignores import (
     GITIGNORE,
     PROFILE_NAMES,
     SECRET_FOLDERS,
+    UNREAD_DOCUMENTS,
     IgnoreFile,
     ignore_files_above,
     ignored_by,
@@ -49,7 +50,7 @@ NEVER_READ = "A folder of this kind is left out unless an include pattern names 
 class Refusal(NamedTuple):
     """The reason why a file is not read: its kind, and a sentence."""
 
-    kind: Literal["unreadable", "not included", "excluded", "rule"]
+    kind: Literal["unreadable", "not included", "excluded", "unread document", "rule"]
     text: str
 
 
@@ -221,6 +222,8 @@ class Rules:
             return None
         if reason.endswith(EXCLUDED):
             return Refusal("excluded", f"{reason[:-1]}: {self.exclude.which(b'/'.join(parts))!r}.")
+        if reason.endswith(tuple(UNREAD_DOCUMENTS)):
+            return Refusal("unread document", reason)
         return Refusal("not included" if reason.endswith(NOT_MATCHED) else "rule", reason)
 
     def _why(self, parts: list[bytes]) -> str | None:

@@ -213,6 +213,8 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
     if reason.kind == "unreadable":
         meanwhile = FORGOTTEN if _is_gone(whole) else "still_found"
         return Obstacle(reason.text, say("check_file"), meanwhile)
+    if reason.kind == "unread document":
+        return Obstacle(say("skipped_by_rule", reason=reason.text), say("save_document"))
     advice = not_a_document(display(raw)) or say("move_file")
     if advice.code == "move_file" and reason.kind == "not included":
         named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))

@@ -57,12 +57,20 @@ def test_a_document_that_is_a_folder_is_one_that_is_not_read(
     assert path == f"a/{name}"
     assert f"are not read yet. {advice}" in why
     refusal = why_skipped(tmp_path, f"a/{name}/preview.jpg".encode(), [])
-    assert refusal == ("rule", f"It is in 'a/{name}', which is left out. {why}")
+    assert refusal == ("unread document", f"It is in 'a/{name}', which is left out. {why}")
 
 
 def test_a_folder_that_is_only_called_like_a_document_is_read(tmp_path: Path) -> None:
     plant(tmp_path, "my.pages/home.md", "yellow.numbers/a.txt")
     assert found(tmp_path) == ["my.pages/home.md", "yellow.numbers/a.txt"]
+
+
+@pytest.mark.parametrize("name", ["Report.pages", "Talk.key", "Budget.numbers"])
+def test_the_copy_as_pdf_in_a_document_that_is_a_folder_is_read(tmp_path: Path, name: str) -> None:
+    plant(tmp_path, f"{name}/index.xml.gz", f"{name}/QuickLook/Preview.pdf")
+    assert f"{name}/QuickLook/Preview.pdf" in found(tmp_path)
+    assert why_skipped(tmp_path, f"{name}/QuickLook/Preview.pdf".encode(), []) is None
+    assert not skipped(tmp_path)
 
 
 def test_a_file_is_described_by_what_its_stat_says(tmp_path: Path) -> None:

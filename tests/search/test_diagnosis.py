@@ -49,6 +49,13 @@ def test_a_file_that_is_not_found_names_the_rule_and_the_next_step(
     assert str(found.advice).startswith(NOT_FOUND[name][1])
 
 
+def test_a_file_in_a_document_that_is_a_folder_says_how_to_save_it(library: Library, vault: Path) -> None:
+    write(vault, {"My.pages/Index.zip": "x"})
+    found = ask(library, vault / "My.pages" / "Index.zip")
+    assert "Save it as DOCX to search its text." in last(found)
+    assert found.advice == say("save_document")
+
+
 def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: Path) -> None:
     outside = vault.parent / "x.md"
     outside.write_text("Nobody chose it.", "utf-8")
