@@ -36,13 +36,13 @@ from ui.frame.streamlit_messages import STREAMLIT  # noqa: E402
 from ui.reader.pictures import picture_route  # noqa: E402
 
 NOT_SERVED = "Only you can open it, on this computer. To let others in, start it with `commonplace serve`."
-_A_WHILE_S = 2.0  # until the first page is drawn
+_A_WHILE_S = 2.0  # seconds until the first page is drawn
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Announce that the app is up (`ui.frame.serve` sets ``on_ready``) and resume interrupted runs. At the
-    end, interrupt the work under way."""
+    end, interrupt running work."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
@@ -62,8 +62,8 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 
 def prepare(ending: threading.Event) -> None:
-    """Load stores and models, so that the first search is quick; resume runs; prepare the Files page. Then,
-    until ``ending``, send what remote vector indexes could not take before."""
+    """Load stores and models, so that the first search is fast, resume runs, and prepare the Files page.
+    Then, until ``ending``, send what remote vector indexes could not accept before."""
     from ui.files.file_table import load_ahead
     from ui.frame.deps import library, meaning_is_loading  # only now: its caches want a running server
 
@@ -76,7 +76,7 @@ def prepare(ending: threading.Event) -> None:
         with suppress(RagError):
             load_ahead(OWNER)
         gc.collect()
-        gc.freeze()  # what is loaded stays: to search it for garbage takes a tenth of a second of a page
+        gc.freeze()  # loaded objects stay: searching them for garbage takes a tenth of a second of a page
     while not ending.wait(background.SEND_EVERY_S):
         with suppress(RagError):
             background.send_backlogs(library(), OWNER)
@@ -114,23 +114,23 @@ def end_requests() -> None:
 
 
 def stop_runs() -> None:
-    """Interrupt the runs under way, and print which of them continue at the next start."""
+    """Interrupt the running jobs, and print which of them continue at the next start."""
     for store in background.stop_all():
         with suppress(RagError):
             if library().jobs.requested(OWNER, store):
-                with suppress(OSError):  # nobody may read it any more
+                with suppress(OSError):  # nothing may read the output any more
                     print(f"The run of store {store!r} goes on at the next start.", flush=True)
 
 
 def library() -> Library:
-    """Return the library of this process, which the pages use, too."""
+    """Return the library of this process, which the pages also use."""
     from ui.frame import deps  # only now, as in `prepare`
 
     return deps.library()
 
 
 def viewer_of_request(headers: Mapping[str, str]) -> Viewer | None:
-    """Return the viewer of a request to REST or MCP, None without access. Raises RagError."""
+    """Return the viewer of a request to REST or MCP; None without access. Raises RagError."""
     return viewer_of(headers, library)
 
 

@@ -1,4 +1,4 @@
-"""Ask: a question, the answer with its sources checked, follow-ups, and what was asked before."""
+"""Ask: a question, the answer with its checked sources, follow-up questions, and earlier conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index: a store, its folders and what became of them; a folder to add, looked at before it is read."""
+"""Index: a store, its folders and their state, and adding a folder with a preview."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ui.index.store_choice import choose_store
 
 
 def main() -> None:
-    """Draw the page, top to bottom. Each step of adding a folder appears when the one before it is done."""
+    """Draw the page, top to bottom. Each step of adding a folder appears when the step before it is
+    finished."""
     viewer = require_owner()
     st.title("Index", anchor=False)
     store = choose_store(viewer)

@@ -1,4 +1,4 @@
-"""Search: one box, and the notes found while somebody types."""
+"""Search: one box, and results that appear while a person types."""
 
 from __future__ import annotations
 

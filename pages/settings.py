@@ -1,4 +1,4 @@
-"""Settings: what the owner chooses, sharing, and under Advanced everything else. Parts that ask a server are
+"""Settings: the owner's choices, sharing, and under Advanced everything else. Parts that ask a server are
 drawn at the same time as the rest of the page, or only once they are opened."""
 
 from __future__ import annotations

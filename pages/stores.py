@@ -1,4 +1,5 @@
-"""Stores: all of them, with ways to make one and take one in; and one of them in full (``?store=``)."""
+"""Stores: the list of stores, with forms to create and import them, and the page of one store
+(``?store=``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program ``commonplace``, also as ``python -m rag_core``: it can be stopped from its first moment on."""
+"""The program ``commonplace``, also started with ``python -m rag_core``. Ctrl-C stops it at any moment."""
 
 import gc
 import os
@@ -8,7 +8,7 @@ _ONE_QUESTION = frozenset({"query", "show", "similar"})
 
 
 def main() -> None:
-    """Run the command line. It is imported here, as that takes a moment."""
+    """Run the command line. The import is inside this function, because it takes a moment."""
     gc.set_threshold(10_000, 20, 20)  # imports make no garbage; looking for it takes a tenth of a query
     if _ONE_QUESTION.intersection(sys.argv[1:2]):  # numpy would start a thread a core, and they spin
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -20,11 +20,12 @@ from rag_core.messages import Message, say
 
 
 class RagError(Exception):
-    """An error in two sentences: what is wrong, and what to do next. The second may be a `Message`, which
-    pages word for their buttons."""
+    """An error in two sentences: what is wrong, and what to do next. The suggestion may be a `Message`; pages
+    then show their own text, which names their buttons."""
 
     code: ClassVar[str] = "unexpected"
-    """What programs tell the kind by: the name of the class, such as ``not_found`` or ``store_busy``."""
+    """The name of the class, such as ``not_found`` or ``store_busy``. Programs tell the kind of an error by
+    it."""
 
     def __init_subclass__(cls) -> None:
         words = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
@@ -62,7 +63,7 @@ class Forbidden(RagError):
 
 
 class TooMany(RagError):
-    """A guest has too many requests at once; the same request can succeed later."""
+    """A guest has sent too many requests at once; the same request can succeed later."""
 
 
 class NotFound(RagError):
@@ -74,17 +75,19 @@ class SeveralFiles(NotFound):
 
 
 class StoreError(RagError):
-    """A store file cannot be opened, read or written. ``store`` is the store's name if it cannot be read."""
+    """A store file cannot be opened, read or written. ``store`` is the name of a store that cannot be
+    read."""
 
     store = ""
 
 
 class StoreDamaged(StoreError):
-    """A store can be opened, but not read or written as a whole; a repair may help."""
+    """A store can be opened, but parts of it cannot be read or written. A repair may help."""
 
 
 class StoreBusy(StoreError):
-    """Another process or thread is working on the store. A request to index stays and is done later."""
+    """Another process or thread is working on the store. A request to index stays in the queue and is done
+    later."""
 
 
 class InUpkeep(StoreError):
@@ -104,7 +107,8 @@ class FileGone(ExtractError):
 
 
 class OnlyInCloud(FileGone):
-    """The content of a file is in a cloud, and not on this computer any more. Reading would download it."""
+    """The content of a file is only in a cloud and not on this computer. Reading the file would download
+    it."""
 
 
 class EmbedderError(RagError):
@@ -116,7 +120,7 @@ class ModelMissing(EmbedderError):
 
 
 class Unreachable(EmbedderError):
-    """An embedder's server does not answer, or fails for every text; no text is at fault."""
+    """An embedder's server does not answer, or fails for every text. The texts are not the cause."""
 
 
 class LLMError(RagError):
@@ -124,22 +128,22 @@ class LLMError(RagError):
 
 
 class VectorError(RagError):
-    """A vector index is missing, refused something, or belongs to another store."""
+    """A vector index is missing, refused a request, or belongs to another store."""
 
 
 class VectorsUnreachable(VectorError):
-    """A vector index cannot be reached now, or is too busy. Unsent changes stay in the outbox."""
+    """A vector index cannot be reached now, or is too busy. Changes not sent yet stay in the outbox."""
 
 
 class Cancelled(RagError):
-    """The owner stopped the work; finished parts stay."""
+    """The owner stopped the work. Finished parts stay."""
 
     def __init__(self) -> None:
         super().__init__("The run was cancelled.", "Start it again to go on where it stopped.")
 
 
 class Stopped(Cancelled):
-    """The program that did the work is ending; the request stays."""
+    """The program that did the work is ending. The request stays."""
 
     def __init__(self) -> None:
         RagError.__init__(self, "The program was closed during the run.", "Its next start continues it.")

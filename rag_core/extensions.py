@@ -1,5 +1,5 @@
-"""Plug-ins: what other installed packages add, found by their entry points ``commonplace.KIND``. A package is
-imported when what it adds is first used. Its module must state ``API_VERSION = 1``."""
+"""Plug-ins from other installed packages, found by their entry points ``commonplace.KIND``. A package is
+imported when its plug-in is first used. The module of a plug-in must state ``API_VERSION = 1``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUOTED = 200
 @dataclass(frozen=True, slots=True)
 class Extension:
     """An entry point of a package (``module:attribute``). ``trouble`` says why its name cannot be used; '' if
-    it can."""
+    the name is fine."""
 
     kind: ExtensionKind
     name: str
@@ -40,15 +40,15 @@ class Extension:
         return f"{self.package!r} {self.version}".strip()
 
     def problem(self, sentence: str, **values: object) -> str:
-        """Return a sentence about this extension: its ``{extension}`` becomes the extension, other names in
-        braces become their ``values``."""
+        """Return a sentence about this extension. ``{extension}`` in it is replaced by the extension, and
+        other names in braces by their ``values``."""
         extension = f"The package {self}, which adds {self.name!r} to commonplace.{self.kind},"
         if not self.package:
             extension = f"The reader of {self.name.rpartition('.')[2].upper()} files"
         return sentence.format(extension=extension, **values)
 
     def failed(self, error: type[RagError], sentence: str, **values: object) -> RagError:
-        """Return an ``error`` about this extension; ``sentence`` as for `problem`."""
+        """Return an ``error`` about this extension. ``sentence`` is as in `problem`."""
         return error(self.problem(sentence, **values), REMEDY if self.package else _REMEDY_OF_FILE)
 
     def load(self, error: type[RagError]) -> Any:
@@ -74,8 +74,8 @@ class Extension:
 
     @contextmanager
     def errors(self, error: type[RagError], doing: str) -> Iterator[None]:
-        """Context manager: turn an exception of the package into ``error``, without its text, which may quote
-        a note. A RagError is raised unchanged."""
+        """Context manager: turn an exception of the package into ``error``. The exception's text is left out,
+        because it may quote a note. A RagError is raised unchanged."""
         try:
             yield
         except RagError:
@@ -86,7 +86,7 @@ class Extension:
 
 
 class Guarded:
-    """Wraps an object of a package: every exception of its methods becomes an error that names the
+    """Wraps an object of a package. Every exception of its methods becomes an error that names the
     package."""
 
     def __init__(self, extension: Extension, target: Any, error: type[RagError]) -> None:
@@ -108,7 +108,7 @@ class Guarded:
 
 
 def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Extension]:
-    """Return the installed extensions of a kind by name, extractors by suffix (``.fountain``). None is
+    """Return the installed extensions of a kind by name; extractors by suffix (``.fountain``). No package is
     imported.
 
     ``trouble`` is set if a name is malformed, in ``built_in``, or claimed by two packages.

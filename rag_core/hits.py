@@ -1,8 +1,10 @@
-"""A document, a passage that was found in it, and what every interface shows of both.
+"""A document, a passage found in it, and how every interface shows both.
 
 A new field is declared here and filled in where its value is known: `store.listing.as_documents` for a
-document, `search.show` for a hit. A plain field is in JSON, under its name. With `fact` people see it too:
-in CSV, and in the views of a hit that it names. With `INNER` no face shows it.
+document, `search.show` for a hit.
+
+JSON has every field under its name, except fields marked `INNER`, which no interface shows. CSV and the views
+of a hit show only fields with a `fact`.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class Fact:
     """How people see a field of a hit or a document."""
 
     label: str
-    text: Callable[[Any], str]  #: Writes the value; returns '' if there is nothing to see.
-    views: tuple[View, ...]  #: The views of a hit that show it.
+    text: Callable[[Any], str]  #: Writes the value; returns '' if there is nothing to show.
+    views: tuple[View, ...]  #: The views of a hit that show this field.
 
 
 def fact(
@@ -49,8 +51,8 @@ def _number(digits: int) -> Callable[[float | None], str]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document as last indexed: one file of a source, or one part of a file that holds many, such as a
-    message of a mailbox. ``date_from`` says where its date is from: ``'front matter'`` or ``'file'``."""
+    """A document as last indexed: one file of a source, or one part of a file with many documents, such as a
+    message of a mailbox. ``date_from`` says where the date is from: ``'front matter'`` or ``'file'``."""
 
     store: str = field(metadata=INNER)  # as the hit says it
     id: int = field(metadata=INNER)
@@ -71,15 +73,15 @@ class Document:
     path_in_source: str = field(metadata=INNER)
     private_by: tuple[PrivateBy, ...] = field(default=(), metadata=INNER)
     date_from: str = field(default="", metadata=INNER)
-    #: What a part is called in its file; '' for a file.
+    #: The name of this part in its file; '' for a whole file.
     part: str = ""
-    #: The number of documents that the file holds; 0 for most files, and for a part.
+    #: Number of documents in this file; 0 for most files, and for a part.
     part_count: int = field(default=0, metadata=INNER)
 
     @property
     def address(self) -> str:
-        """The name to ask for it with: the path of its file; for a part, followed by ``#`` and the name of
-        the part."""
+        """The name that requests use for this document: the path of its file. A part of a file has ``#`` and
+        the name of the part after the path."""
         return f"{self.path}#{self.part}" if self.part else self.path
 
     @property
@@ -94,10 +96,10 @@ class Hit:
 
     rank: int
     score: float  #: Calibrated relevance, 0 to 1.
-    relevant: bool  #: Whether it is good enough.
-    #: Cosine, as measured; None where unknown.
+    relevant: bool  #: Whether the hit fits the query well enough.
+    #: Cosine as measured; None if unknown.
     similarity: float | None = field(metadata=fact("Similarity", _number(3), ("whole",)))
-    #: Higher is better; None where unknown.
+    #: Higher is better; None if unknown.
     bm25: float | None = field(metadata=fact("BM25", _number(2), ("whole",)))
     reasons: tuple[str, ...]
     store: str = field(metadata=fact("Store"))
@@ -114,28 +116,28 @@ class Hit:
     #: As in `Passage`, like ``headings``.
     split_part: int
     document: Document = field(metadata=INNER)
-    #: Other documents with this passage.
+    #: Other documents that contain this passage.
     copies: tuple[str, ...] = field(
         default=(), metadata=fact("Also in", ", ".join, ("brief", "table", "whole"))
     )
-    #: Other passages of its document that fit, at least; `Searching.others` gives them.
+    #: Number of other passages of the document that fit, a lower bound. `Searching.others` returns them.
     more: int = field(
         default=0,
         metadata=fact("Other passages", _count, ("brief", "table", "whole")),
     )
-    #: Offsets of HTML tags that its ``snippet`` is read without.
+    #: Offsets of the HTML tags that are left out when the ``snippet`` is shown.
     hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
     #: The other names of a document without text.
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)
     headings: str = field(default="", metadata=INNER)
-    #: The share of the query's words that it holds, 1 if the query is its name; None if it cannot fit.
+    #: Share of the query's words that the passage holds, 1 if the query is its name; None if it cannot fit.
     words_share: float | None = field(default=1.0, metadata=INNER)
     #: The tags, aliases and front matter of its document, as words.
     aside: str = field(default="", metadata=INNER)
 
     @property
     def anchor(self) -> str | None:
-        """Where it is in its document, as in `anchor_in_words`."""
+        """Where the passage is in its document, as in `anchor_in_words`."""
         return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
 
 
@@ -144,8 +146,8 @@ SEEN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "fact
 
 
 def facts(hit: Hit, view: View = "whole") -> dict[str, str]:
-    """Return what a view shows of a hit and its document besides the text: label → value, '' if there is
-    none."""
+    """Return what a view shows of a hit and its document besides the text, as label → value; '' for a fact
+    without a value."""
     shown: dict[str, str] = {}
     for value in (hit.document, hit):
         for part in fields(value):

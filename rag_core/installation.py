@@ -1,4 +1,4 @@
-"""The environment that this program runs in, and the command that adds an optional package to it."""
+"""The environment that runs this program, and the command that adds an optional package to it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ DISTRIBUTION = "commonplace-search"
 def install_line(extra: str) -> str:
     """Return the command that installs an optional part of this program, in backquotes.
 
-    A clone is named by its folder. Elsewhere the part's own packages are named: the name of this program may
-    be somebody else's on a package index.
+    In a clone, the command names the clone's folder. Elsewhere it names the packages of the part, because on
+    a package index the name of this program may belong to another project.
     """
     package = Path(__file__).parent
     is_clone = not (package / "_app").is_dir()  # only a wheel has the app inside the package
@@ -28,12 +28,12 @@ def install_line(extra: str) -> str:
 
 
 def has_pip() -> bool:
-    """Whether pip is installed in this environment. One that uv created has none."""
+    """Whether pip is installed in this environment. Environments made by uv have no pip."""
     return find_spec("pip") is not None
 
 
 def _requirements(extra: str) -> list[str]:
-    """Return the packages that an optional part adds, with their versions, from the installed metadata."""
+    """Return the packages that an optional part needs, with their versions, from the installed metadata."""
     from importlib.metadata import requires  # only now: it is slow to import
 
     lines = [line.partition(";") for line in requires(DISTRIBUTION) or ()]

@@ -1,4 +1,4 @@
-"""Packages whose public names are imported when they are first used: a command pays for what it does."""
+"""Packages whose public names are imported at first use, so that a command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of ``package``.
 
     Args:
-        package: Its dotted name, ``__name__`` in its own file.
+        package: The dotted name of the package, ``__name__`` in its own file.
         homes: For each module of the package, the names that it holds, separated by spaces.
 
     """

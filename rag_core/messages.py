@@ -1,4 +1,5 @@
-"""What the program tells people, by code; ``ui/frame/messages.py`` replaces what pages say otherwise."""
+"""The sentences that the program shows to people, by code. ``ui/frame/messages.py`` replaces some of them for
+pages."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A sentence of the program; ``str`` of it is the sentence."""
+    """A sentence of the program. ``str(message)`` returns the sentence."""
 
-    code: str  #: Its key in `TEXTS`.
+    code: str  #: The key of its sentence in `TEXTS`.
     #: The values for the gaps in the text, by name.
     data: Mapping[str, MessageValue] = field(default_factory=dict, hash=False)
 
@@ -27,13 +28,13 @@ MessageValue = str | int | float | Message | tuple[str, ...] | tuple[Message, ..
 
 
 def say(code: str, /, **data: MessageValue) -> Message:
-    """Make the message ``code`` with its data."""
+    """Create the message ``code`` with its data."""
     return Message(code, data)
 
 
 def message_text(texts: Mapping[str, str], code: str, data: Mapping[str, Any]) -> str:
-    """Return the sentence for a code. ``{count:file}`` becomes *2 files*, ``{names:store}`` *stores 'a',
-    'b'*."""
+    """Return the sentence for a code. In it, ``{count:file}`` becomes *2 files*, and ``{names:store}``
+    becomes *stores 'a', 'b'*."""
     return _FORMATTER.vformat(texts[code], (), data).strip()
 
 
@@ -53,7 +54,7 @@ TEXTS = {
     "": "{text}",
     "error": "{message} {next}",
     "add_folder": "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`.",
-    "ask_amazon": "`commonplace connections --all` asks it.",
+    "ask_amazon": "Check the connection to Amazon with `commonplace connections --all`.",
     "ask_file_in_it": "Ask about a file in it.",
     "check_file": "Check that the file is there and that this user may read it.",
     "edit_exclude": (
@@ -62,18 +63,18 @@ TEXTS = {
     ),
     "fix_file": "Fix the file, then index again.",
     "heal_vectors": "`commonplace verify --store NAME --heal` creates it again.",
-    "include": "Include it again on the Files page, or with `{command}`.",
-    "include_pattern": "Add a pattern that names it on the Index page, or with `{command}`.",
+    "include": "Include the file again on the Files page, or with `{command}`.",
+    "include_pattern": "Add a pattern that names the file on the Index page, or with `{command}`.",
     "index": "Index the store on the Index page, or with `commonplace index --store {store}`.",
-    "install_model": "Install it on the Index page, or with `commonplace model install {model}`.",
-    "make_store": "Make one on the Index page, or with `commonplace init FOLDER`.",
+    "install_model": "Install the model on the Index page, or with `commonplace model install {model}`.",
+    "make_store": "Create a store on the Index page, or with `commonplace init FOLDER`.",
     "move_file": "Move or rename the file.",
     "save_document": "Save it from its program in a format that is read, such as DOCX, XLSX or PDF.",
     "one_of": "Ask about one of them: {paths}.",
     "in_cloud": "Open the file once in its own program, or set `cloud_files` to `read`; then index again.",
     "not_a_document": "Commonplace does not read this kind of file, or found no text in it.",
     "pull_model": "Run `commonplace connections pull {model}`.",
-    "read_again": "Read it again on the Files page, or with `{command}`.",
+    "read_again": "Read the file again on the Files page, or with `{command}`.",
     "replace_file": "Choose another name, or replace it with --force.",
     "resume_folder": "Resume it on the Index page, or: `commonplace source resume {number} --store {store}`.",
     "add_folder_again": "Add the folder again.",

@@ -1,7 +1,7 @@
-"""The providers of models and services: one row each, which settings, pages, checks and openers read.
+"""The providers of models and services, one row each. Settings, pages, checks and openers read these rows.
 
-A row names its functions; their module is imported when one of them is first used. A new provider is a file
-and its row here.
+A row names its functions; their module is imported when one of them is first used. To add a provider, write
+its module and add its row here.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ LOCAL = "local"
 
 
 class Form(NamedTuple):
-    """What may follow a provider's name and a colon, such as a model's name."""
+    """The text after a provider's name and a colon, such as a model's name."""
 
-    word: str = ""  #: For people; '' if it is not offered.
-    pattern: str = ""  #: A regular expression.
-    before_dimension: str = ""  #: What the dimension follows that is wanted of a model; '': it has its own.
-    usual: str | None = None  #: What the name alone means; None if something must follow.
+    word: str = ""  #: The placeholder shown to people, such as ``MODEL``; '' if the provider is not offered.
+    pattern: str = ""  #: A regular expression for it.
+    #: The character between a model and the dimension wanted of it; '' if the dimension cannot be chosen.
+    before_dimension: str = ""
+    #: The model that the provider's name alone means; None if something must follow the name.
+    usual: str | None = None
 
 
 _NOTHING = Form()
@@ -33,24 +35,27 @@ _NOTHING = Form()
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Everything known of a provider without importing its module."""
+    """All that is known about a provider without importing its module."""
 
-    name: str  #: As settings and the names of its models have it.
-    label: str  #: Its name for people.
-    opens: str = ""  #: ``module:function`` below rag_core, which opens it.
-    checks: str = ""  #: The live check in that module, given a `Need`; '' leaves it out of the connections.
-    server: str = ""  #: The option that holds the address of its server; '' if it runs in this process.
+    name: str  #: The name used in settings and in the names of its models.
+    label: str  #: The name that people read.
+    opens: str = ""  #: ``module:function`` below rag_core; the function opens a model or an index.
+    #: The function of that module that checks the connection, given a `Need`; '' if there is no such check.
+    checks: str = ""
+    server: str = ""  #: The option with the address of its server; '' if the provider runs in this process.
     after: Form = _NOTHING
     _: KW_ONLY
-    shape: tuple[int, ...] = ()  #: The dimension and the tokens of its only model.
-    lists: str = ""  #: What lists there, given the options, the names of the models that can be chosen now.
-    goes: str = ""  #: Where text goes, in words, if no option tells.
-    keys: str = ""  #: The pattern of variables of the environment with its keys, which packages do not see.
-    loggers: tuple[str, ...] = ()  #: Of its packages, which log what they send at debug level.
+    shape: tuple[int, ...] = ()  #: The dimension and the maximum tokens of its only model.
+    #: The function of that module that takes the options and returns the names of the available models.
+    lists: str = ""
+    goes: str = ""  #: Where text is sent, in words, if no option tells.
+    #: Regular expression for the environment variables that hold its keys. Packages do not see them.
+    keys: str = ""
+    loggers: tuple[str, ...] = ()  #: The loggers of its packages, which log what they send at debug level.
 
     @property
     def written(self) -> str:
-        """How people write one of its models or indexes, such as ``ollama:MODEL``; '' if it is not
+        """How people write a model or an index of this provider, such as ``ollama:MODEL``; '' if it is not
         offered."""
         if self.after.word:
             return f"{self.name}:{self.after.word}".lstrip(":")
@@ -58,7 +63,7 @@ class Provider:
 
     @property
     def pattern(self) -> str:
-        """A regular expression that matches the names of its models."""
+        """A regular expression that matches the names of the provider's models."""
         if not self.after.pattern:
             return re.escape(self.name)
         whole = f"{re.escape(self.name)}:(?:{self.after.pattern})".lstrip(":")
@@ -66,11 +71,11 @@ class Provider:
 
     @property
     def opener(self) -> Any:
-        """The function that opens it; its module is imported."""
+        """The function that opens a model or an index of this provider. Its module is imported first."""
         return self.imported(self.opens.partition(":")[2])
 
     def imported(self, name: str) -> Any:
-        """Import its module and return the object called ``name`` or ``class.name`` in it."""
+        """Import the provider's module and return the object called ``name`` or ``class.name`` in it."""
         module = import_module(f"rag_core.{self.opens.partition(':')[0]}")
         return reduce(getattr, name.split("."), module)
 
@@ -83,12 +88,12 @@ class Added(Provider):
 
 
 def one_of(words: list[str], last: str = "or") -> str:
-    """Join words for a sentence: ``a, b or c``; ``last`` is the word before the last one."""
+    """Join words for a sentence: ``a, b or c``. ``last`` is the word before the last of them."""
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def spellings(table: Mapping[str, Provider]) -> list[str]:
-    """Return how people write the models of each provider in a table, in quotes."""
+    """Return how people write the models of each provider in a table, as quoted words."""
     return [repr(row.written) for row in table.values() if row.written]
 
 
@@ -119,19 +124,19 @@ EMBEDDERS = _table(
     ),
     Provider("mlx", "MLX", "models.folder:open_folder", "check_local", "", _DIR),
 )
-"""What turns text into vectors; the name begins the names of its models."""
+"""The providers of embedders. The name of each model begins with the name of its provider."""
 
 CHAT_MODELS = _table(
     Provider("ollama", "Ollama", "models.ollama:OllamaChat", "", "ollama_url", _ID, lists="answering_ollama"),
     Provider("openai", "OpenAI", "models.openai:OpenAIChat", "", "openai_url", _ID, lists="answering_openai"),
 )
-"""What answers questions; the name begins the names of its models."""
+"""The providers of models that answer questions. The name of each model begins with its provider's name."""
 
 RERANKERS = _table(
     Provider("onnx", "ONNX models", "models.rerank:CrossEncoder", after=_DIR, lists="fetched_rerankers"),
     Provider("", "A server with /v1/rerank", "models.rerank:RerankServer", after=_RERANKING),
 )
-"""What sorts hits again. The one without a name takes what no other does."""
+"""The providers of rerankers. A name that begins with no other provider belongs to the one without a name."""
 
 PICTURE_READERS = _table(
     Provider("tesseract", "Tesseract", "extract.tesseract:Tesseract"),
@@ -142,8 +147,8 @@ PICTURE_READERS = _table(
     Provider("gemini", "Gemini", "models.google:gemini", after=_GOOGLE, keys="GEMINI_API_KEY$"),
     Provider("vertex_ai", "Vertex AI", "models.google:vertex", after=_GOOGLE),
 )
-"""What reads the text in pictures: engines of this computer (`is_installed` and `read`), the preferred one
-first, and models on servers, whose names begin with the name."""
+"""The readers of text in pictures: first the engines on this computer (with `is_installed` and `read`), the
+preferred one first, then models on servers, whose names begin with the provider's name."""
 
 VECTOR_INDEXES = _table(
     Provider(LOCAL, "In the store's own file"),
@@ -163,7 +168,7 @@ VECTOR_INDEXES = _table(
         "chroma", "Chroma", "vectors.chroma:Chroma", "ChromaService.check", "url", loggers=("chromadb",)
     ),
 )
-"""Where vectors can be; the name begins the addresses of an index outside a store's file."""
+"""The providers of vector indexes. The address of an index outside the store's file begins with the name."""
 
 _TABLES = EMBEDDERS, CHAT_MODELS, RERANKERS, PICTURE_READERS, VECTOR_INDEXES
 PROVIDERS = tuple(row for table in _TABLES for row in table.values())
@@ -172,7 +177,7 @@ PROVIDERS = tuple(row for table in _TABLES for row in table.values())
 
 @cache
 def added_embedders() -> Mapping[str, Added]:
-    """Return a provider for each embedder that installed packages add, even under a name that is built in."""
+    """Return a provider for each embedder from installed packages, even if a built-in one has its name."""
     row = "models.foreign:open_foreign", "check_foreign", "", _DIR
     goes, extensions = "goes where its package sends it", catalogue("embedders", EMBEDDERS)
     return {name: Added(name, name, *row, goes=goes, extension=added) for name, added in extensions.items()}
@@ -180,7 +185,7 @@ def added_embedders() -> Mapping[str, Added]:
 
 @cache
 def added_vector_indexes() -> Mapping[str, Added]:
-    """Return a provider for each vector index that installed packages add, also if a built-in one has its
+    """Return a provider for each vector index from installed packages, even if a built-in one has its
     name."""
     opens, extensions = "vectors.foreign:package_backend", catalogue("vector_indexes", VECTOR_INDEXES)
     return {name: Added(name, name, opens, extension=added) for name, added in extensions.items()}

@@ -1,4 +1,5 @@
-"""The values of an answered question. Offsets are in characters, ends are exclusive. All are frozen."""
+"""The values of an answered question. Offsets are in characters, and ends are exclusive. All classes are
+frozen."""
 
 from __future__ import annotations
 
@@ -12,21 +13,27 @@ from rag_core.anchors import anchor_in_words
 from rag_core.types import Freshness, Notice
 
 Support = Literal["quoted", "cited", "none"]
-"""What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""
+"""The support of a statement: a quote that its passage holds, only the number of a passage, or nothing."""
 Ending = Literal["answered", "quotes", "nothing found", "no model", "stopped", "too long", "broken off"]
-"""How a question ended. *quotes*: no model is set up, and sentences of the passages answer. *no model*: it
-did not answer; sentences stand in for it, too. *stopped*: by who asked. *too long*: in time or in tokens.
-*broken off*: the model's server failed in the middle."""
+"""How a question ended.
+
+*answered*: a model wrote the answer. *nothing found*: no passage fits. *quotes*: no model is set up, so
+sentences of the passages are the answer. *no model*: the model did not answer, so sentences of the passages
+stand in.
+
+*stopped*: the person who asked stopped it. *too long*: the time or the tokens ran out. *broken off*: the
+model's server failed in the middle.
+"""
 QuoteSpan = tuple[int, int]
 
 _HEADING_MARK = re.compile(r"(\A| > )#{1,6} ")
-DEFAULT_K, MAX_K = 5, 20  # how many passages a question is answered from, usually and at most
+DEFAULT_K, MAX_K = 5, 20  # number of passages that a question is answered from: usual and maximum
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question with its answer. *private* says that it is from private notes that may not leave this
-    machine."""
+    """A question with its answer. *private* means that the answer is from private notes that must stay on
+    this machine."""
 
     question: str
     answer: str = ""
@@ -35,11 +42,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A passage that was given to the model; neighbouring chunks are joined into one."""
+    """A passage given to the model. Neighbouring chunks are joined into one passage."""
 
-    number: int  #: From 1, as the answer cites it.
-    vault: str  #: Its store.
-    rel_path: str  #: Its document's path.
+    number: int  #: The number that the answer cites, from 1.
+    vault: str  #: The store of the passage.
+    rel_path: str  #: The path of the document.
     heading_path: str  #: The headings of its first chunk.
     chunk_index: int  #: The place of its first chunk in the document, from 0.
     key: str
@@ -52,25 +59,25 @@ class Reference:
     content: str
     private: bool = False
     spans: tuple[QuoteSpan, ...] = ()  #: The parts of ``content`` that the answer quotes word for word.
-    cited: bool = False  #: Whether the answer names it.
-    score: float = 0.0  #: That of its best chunk.
+    cited: bool = False  #: Whether the answer cites this passage.
+    score: float = 0.0  #: The score of its best chunk.
     relevant: bool = True
 
     @property
     def anchor(self) -> str | None:
-        """Where it is in its document, as in `anchor_in_words`."""
+        """Where the passage is in its document, as in `anchor_in_words`."""
         return anchor_in_words(self.file_type, self.anchor_type, self.anchor_ref)
 
     @property
     def address(self) -> str:
-        """The address of its document's page with the passage marked, relative to the app's address."""
+        """The address of the document's page with the passage marked, relative to the app's address."""
         parameters = {"store": self.vault, "path": self.rel_path, "passage": self.key}
         return f"files?{urlencode(parameters)}"
 
     @property
     def place(self) -> str:
-        """Where it is, as every interface shows it: ``vault/rel_path :: heading_path``. Markdown's marks are
-        left out, and headings that only repeat the file's name."""
+        """The passage's place as every interface shows it: ``vault/rel_path :: heading_path``. Markdown's
+        marks are left out, and headings that only repeat the file's name."""
         path, headings = f"{self.vault}/{self.rel_path}", self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
@@ -81,28 +88,29 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A quoted span of a statement, quote marks included."""
+    """A quoted part of a statement, including the quote marks."""
 
     start: int
     end: int
-    holds: bool  #: Whether the passage that it is meant to be from has it word for word.
-    number: int = 0  #: The passage that has it, not the one that is meant unless it ``holds``; 0 for none.
+    holds: bool  #: Whether the cited passage has the quote word for word.
+    #: The passage that has the quote, which is the cited one only if it ``holds``; 0 for none.
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of an answer after it was checked."""
+    """A sentence of an answer, checked against the passages."""
 
-    lead: str  #: What stands before it: line breaks, the mark of a list.
+    lead: str  #: The text before the sentence: line breaks, or the mark of a list.
     text: str  #: The sentence, without the numbers of passages that do not exist.
     support: Support
-    numbers: tuple[int, ...] = ()  #: The passages that it names.
+    numbers: tuple[int, ...] = ()  #: The passages that the sentence cites.
     quotes: tuple[Quote, ...] = ()
-    removed: int = 0  #: How many numbers of passages that do not exist were removed.
+    removed: int = 0  #: Number of citations removed because their passages do not exist.
 
     @property
     def says(self) -> bool:
-        """Whether its text has any letters or digits."""
+        """Whether the text has any letters or digits."""
         return any(char.isalnum() for char in self.text)
 
 
@@ -110,10 +118,10 @@ class Statement:
 class Draft:
     """An answer that is being written."""
 
-    references: tuple[Reference, ...] = ()  #: The passages that the answer is made from.
-    statements: tuple[Statement, ...] = ()  #: What is checked.
-    rest: str = ""  #: What is written and not checked yet.
-    looking: bool = False  #: Whether the passages are not found yet.
+    references: tuple[Reference, ...] = ()  #: The passages that the answer is based on.
+    statements: tuple[Statement, ...] = ()  #: The checked part of the answer.
+    rest: str = ""  #: The written part that is not checked yet.
+    looking: bool = False  #: Whether the search for passages is still running.
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +132,15 @@ class Reply:
     ending: Ending
     stores: tuple[str, ...]
     statements: tuple[Statement, ...] = ()
-    references: tuple[Reference, ...] = ()  #: The passages for the model, whether it was asked or not.
-    retrieved_chunks: int = 0  #: How many of their chunks fit the question.
-    message: str = ""  #: What stands where there is no answer.
+    references: tuple[Reference, ...] = ()  #: The passages found for the model, even if no model was asked.
+    retrieved_chunks: int = 0  #: Number of chunks in these passages that fit the question.
+    message: str = ""  #: The text to show if there is no answer.
     notices: tuple[Notice, ...] = ()
     model: str = ""  #: The model's name; '' for a guest.
     private: bool = False
     pending: int = 0  #: Passages that are not embedded yet.
-    freshness: Freshness | None = None  #: The stores' when it was asked; None for a guest.
+    #: The freshness of the stores at the time of the question; None for a guest.
+    freshness: Freshness | None = None
     took_ms: float = 0.0
     timestamp: str = ""
 
@@ -142,7 +151,8 @@ class Reply:
 
     @property
     def answer_kind(self) -> Literal["model", "quotes", "none"]:
-        """Whether the statements are written by a model, quoted from the passages, or missing."""
+        """Who made the statements: a model wrote them, they are quoted from the passages, or there are
+        none."""
         if not self.statements:
             return "none"
         return "quotes" if self.ending in ("quotes", "no model") else "model"
@@ -154,8 +164,8 @@ class Reply:
 
     @property
     def turn(self) -> Turn:
-        """The question and answer for a follow-up, without statements that have no source or a false
-        quote."""
+        """The question and its answer as context for a follow-up. Statements without a source or with a false
+        quote are left out."""
         sourced = (statement for statement in self.statements if statement.support != "none")
         held = (statement for statement in sourced if all(quote.holds for quote in statement.quotes))
         return Turn(
@@ -167,7 +177,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Questions that were asked one after the other."""
+    """A series of questions, each a follow-up of the one before."""
 
     id: str
     title: str  #: The first question.
@@ -176,8 +186,8 @@ class Conversation:
 
 
 def marked(statement: Statement) -> str:
-    """Return a statement as plain text, with a mark after every false quote, and one at the end for a missing
-    source or quote."""
+    """Return a statement as plain text, with a mark after every false quote and a mark at the end if a source
+    or quote is missing."""
     parts: list[str] = []
     position = 0
     for quote in statement.quotes:
@@ -189,7 +199,7 @@ def marked(statement: Statement) -> str:
 
 
 def lacks(statement: Statement) -> str:
-    """Return what a statement lacks to be checked: a source, or a quote from it; '' if it has both."""
+    """Return what a checked statement lacks: a source, or a quote from it; '' if it has both."""
     if statement.support == "none":
         return "no source" if statement.says else ""
     return "no quote" if statement.says and not statement.quotes else ""

@@ -1,4 +1,4 @@
-"""Reports for the owner: folders, work, connections and health. All are frozen."""
+"""Reports for the owner about folders, work, connections and health. All classes are frozen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TailscaleState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A folder of a store with its numbers of files by state. *missing* says that the folder is not on the
+    """A folder of a store with its numbers of files by state. *missing* means that the folder is not on the
     disk."""
 
     source: Source
@@ -33,31 +33,32 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A request to a store's run: to bring folders up to date, or to read some files again."""
+    """A request in a store's queue: update folders, or read some files again."""
 
-    folders: tuple[str, ...] | None  #: None for all that are not paused, () to embed only.
+    #: The folders to update: None for all that are not paused, () to embed only.
+    folders: tuple[str, ...] | None
     files: int = 0  #: Number of files to read again; 0 for whole folders.
-    force: bool = False  #: Whether unchanged files are read, too.
+    force: bool = False  #: Whether to read unchanged files, too.
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A reason why some files or texts are not in the index, or not with all of their pictures."""
+    """A reason why some files, texts or pictures are not in the index."""
 
-    #: *waiting*: for the server that reads pictures; *refused*: texts that are not embedded.
+    #: *waiting*: the server that reads pictures did not answer. *refused*: texts could not be embedded.
     kind: ProblemKind
     reason: str
-    count: int  #: Number of files; of texts if they were *refused*.
-    files: tuple[str, ...]  #: Paths of the files, or of those that the texts are in.
+    count: int  #: Number of files, or of texts if they were *refused*.
+    files: tuple[str, ...]  #: Paths of the files, or of the files that contain the texts.
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleIndexes:
     """The vector indexes of one kind that could be attached."""
 
-    kind: str  #: The name of a row of `providers.VECTOR_INDEXES`.
+    kind: str  #: The name of a provider in `providers.VECTOR_INDEXES`.
     addresses: tuple[str, ...] = ()
-    problem: str = ""  #: Why they could not be listed, in a sentence; empty if they were.
+    problem: str = ""  #: Why the indexes could not be listed, in a sentence; '' if they were.
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,40 +71,40 @@ class Connection:
     state: ConnectionState
     sentence: str
     next_step: str | Message = ""
-    goes: str = ""  #: Where text goes.
+    goes: str = ""  #: Where text is sent.
     used_by: tuple[str, ...] = ()  #: Names of stores.
-    embedders: tuple[str, ...] = ()  #: Embedders of it that can be chosen.
-    models: tuple[str, ...] = ()  #: Models of it that can be chosen to answer.
-    unasked: bool = False  #: Whether it was not asked, as no setting and no store names it.
-    chosen: bool = False  #: Whether a setting wants it.
+    embedders: tuple[str, ...] = ()  #: Its embedders that can be chosen.
+    models: tuple[str, ...] = ()  #: Its models that can be chosen to answer questions.
+    unasked: bool = False  #: Whether it was not checked, because no setting and no store names it.
+    chosen: bool = False  #: Whether a setting names it.
 
     @property
     def is_missed(self) -> bool:
-        """Whether it is not ready although a setting or a store needs it."""
+        """Whether the connection is not ready although a setting or a store needs it."""
         return self.state != "ready" and (self.chosen or bool(self.used_by))
 
 
 @dataclass(frozen=True, slots=True)
 class OllamaModel:
-    """A model that an Ollama server has."""
+    """A model on an Ollama server."""
 
     name: str
-    embeds: bool  #: Whether it gives vectors.
-    chats: bool  #: Whether it can answer questions.
-    dimension: int  #: Numbers of a vector; 0 if unknown, or if it gives none.
-    context: int  #: Tokens of a text that it can read; 0 if unknown.
+    embeds: bool  #: Whether the model can embed.
+    chats: bool  #: Whether the model can answer questions.
+    dimension: int  #: Length of its vectors; 0 if unknown, or if the model cannot embed.
+    context: int  #: Maximum number of tokens that it can read; 0 if unknown.
     size_bytes: int  #: 0 if unknown.
-    loaded: bool  #: Whether it is in memory.
+    loaded: bool  #: Whether the model is in memory.
     digest: str  #: '' if unknown.
 
     @property
     def called(self) -> str:
-        """Its name without the tag ``:latest``."""
+        """The model's name without the tag ``:latest``."""
         return self.name.removesuffix(":latest")
 
     @property
     def embedder(self) -> str:
-        """Its name as an embedder."""
+        """The model's name as an embedder."""
         return f"ollama:{self.called}"
 
 
@@ -111,27 +112,27 @@ class OllamaModel:
 class Pulling:
     """The progress of a model's download."""
 
-    said: str  #: In words.
+    said: str  #: The present step, in words.
     done: int = 0  #: Bytes.
-    total: int = 0  #: Bytes; 0 if not known.
+    total: int = 0  #: Bytes; 0 if unknown.
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """The result of embedding one sentence as a test."""
 
-    embedder: str  #: Its full name.
+    embedder: str  #: The full name of the embedder.
     identity: str  #: `EmbedderIdentity` as text.
     dimension: int  #: Numbers of the vector.
     beginning: tuple[float, ...]  #: The first numbers of the vector.
     open_ms: float  #: Milliseconds to open the embedder.
     took_ms: float  #: Milliseconds to embed the sentence.
-    text: str  #: Where the sentence went, in words.
+    text: str  #: Where the sentence was sent, in words.
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found in a store. A *fault* needs a repair; a *note* is settled by the next run."""
+    """The result of one check of a store. A *fault* needs a repair; the next run settles a *note*."""
 
     check: str
     severity: Severity
@@ -142,7 +143,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The result of checking a store. ``checks`` are the names of the checks made, in order."""
+    """The result of checking a store. ``checks`` are the names of the checks carried out, in order."""
 
     store: str
     checked_at: str
@@ -158,8 +159,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The result of a repair. ``done`` are sentences about it; ``to_embed`` is the number of texts that the
-    next run embeds again."""
+    """The result of a repair. ``done`` says in sentences what was repaired. ``to_embed`` is the number of
+    texts that the next run embeds again."""
 
     store: str
     done: tuple[str, ...]
@@ -169,14 +170,14 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisStep:
-    """One step of a diagnosis. ``no``: the file is not found because of it; ``note``: worth knowing."""
+    """One step of a diagnosis. ``no``: this step keeps the file from being found. ``note``: worth knowing."""
 
     state: Literal["ok", "note", "no"]
     said: str | Message
 
     @property
     def sentence(self) -> str:
-        """Its sentence as text."""
+        """The step as text."""
         return str(self.said)
 
 
@@ -189,7 +190,8 @@ class Diagnosis:
     steps: tuple[DiagnosisStep, ...]
     advice: str | Message = ""
     query: str = ""
-    rank: int | None = None  #: Of its best passage for the query, from 1; None if it is not among the hits.
+    #: Rank of the file's best passage for the query, from 1; None if it is not among the hits.
+    rank: int | None = None
     score: float | None = None
     relevant: bool = False  #: Whether that passage fits the query.
 
@@ -201,21 +203,21 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """The documents of a store that only its owner sees, and the reasons."""
+    """The private documents of a store, which only the owner sees, and why they are private."""
 
     store: str
-    rules: dict[str, int]  #: Private rules with the number of documents that each hides.
+    rules: dict[str, int]  #: The private rules, each with the number of documents that it hides.
     documents: int
     private: int
-    by_note: int  #: Number of documents whose front matter says so.
+    by_note: int  #: Number of documents marked private by their front matter.
     by_rule: int
-    due: bool = False  #: Whether the next run has work to do for it.
+    due: bool = False  #: Whether the next run has to apply changed rules.
     unsure: dict[str, str] = field(default_factory=dict)  #: path → why its privacy is not certain.
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A login of Tailscale that has access. ``configured`` says that the configuration names it."""
+    """A Tailscale login that has access. ``configured`` means that the configuration names the login."""
 
     login: str
     is_owner: bool = False
@@ -234,7 +236,8 @@ class Visit:
     started_at: str
     last_at: str
     requests: int
-    refused: bool = False  #: Whether they were refused, as the owner has not given them access.
+    #: Whether the requests were refused, because the owner has not given this person access.
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,19 +247,19 @@ class Tailscale:
     state: TailscaleState
     sentence: str
     next_step: str = ""
-    command: str = ""  #: Does the ``next_step``.
-    undo: str = ""  #: Takes that back.
+    command: str = ""  #: The command that carries out the ``next_step``.
+    undo: str = ""  #: The command that undoes ``command``.
     name: str = ""
-    address: str = ""  #: What guests open; '' until it forwards.
-    forwards: bool = False  #: Whether it forwards to the app.
-    funnel: bool = False  #: Whether the internet reaches the app.
+    address: str = ""  #: The address that guests open; '' until Tailscale forwards to the app.
+    forwards: bool = False  #: Whether Tailscale forwards to the app.
+    funnel: bool = False  #: Whether the app can be reached from the internet.
     warnings: tuple[str, ...] = ()
-    login: str = ""  #: This computer's owner.
-    logins: tuple[str, ...] = ()  #: Of all users of the tailnet.
+    login: str = ""  #: The login of this computer's owner.
+    logins: tuple[str, ...] = ()  #: The logins of all users of the tailnet.
 
     @property
     def not_yet(self) -> str:
-        """Say in a sentence what has to be before guests can reach the app; '' if they can."""
+        """What must happen before guests can reach the app, in a sentence; '' if they can."""
         if self.forwards:
             return ""
         if self.state == "running":
@@ -266,7 +269,7 @@ class Tailscale:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A script's token. The secret ``token`` that the script sends is only known right after its creation."""
+    """A script's token. The secret ``token`` is only known right after its creation."""
 
     name: str
     created_at: str
@@ -285,12 +288,12 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class LanguageAdvice:
-    """The advice to let a store use the model for every language."""
+    """The advice to use the model for every language in a store."""
 
-    language: str  #: The most frequent one beside English, by its English name.
-    is_most: bool  #: Whether most of the store is in it.
-    megabytes: int  #: To download; 0 if the model is installed.
-    was_told: bool = False  #: Whether a command said it already.
+    language: str  #: The most frequent language besides English, by its English name.
+    is_most: bool  #: Whether most of the store is in this language.
+    megabytes: int  #: Size of the download; 0 if the model is installed.
+    was_told: bool = False  #: Whether a command gave this advice before.
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,23 +302,25 @@ class JudgedQuery:
 
     query: str
     relevant: int  #: Number of relevant documents.
-    rank: int | None  #: Rank of the first relevant document, from 1; None if none is among the first results.
+    #: Rank of the first relevant document, from 1; None if no relevant document is among the results.
+    rank: int | None
     ranks: tuple[int, ...]  #: Ranks of all relevant documents that were found, the lowest first.
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The results for a golden set, compared with the last time."""
+    """The results for a golden set, compared with the previous evaluation."""
 
     queries: tuple[JudgedQuery, ...]
     figures: dict[str, float]  #: In percent, by name, such as ``hit@5`` and ``mrr``.
-    before: dict[str, float]  #: The figures of the last time; empty the first time.
-    ranks_before: dict[str, int | None]  #: The ``rank`` of each query the last time; empty the first time.
+    before: dict[str, float]  #: The figures of the previous evaluation; empty the first time.
+    #: The ``rank`` of each query in the previous evaluation; empty the first time.
+    ranks_before: dict[str, int | None]
 
     @property
     def changes(self) -> list[tuple[str, int | None, int | None]]:
-        """The queries whose first relevant document changed its rank since the last time, as (query, then,
-        now)."""
+        """The queries whose first relevant document changed its rank since the previous evaluation, each as
+        (query, previous rank, present rank)."""
         known = self.ranks_before
         return [
             (judged.query, known[judged.query], judged.rank)
@@ -330,12 +335,12 @@ class SavedSearch:
 
     name: str
     text: str
-    stores: tuple[str, ...]  #: None: all.
+    stores: tuple[str, ...]  #: The stores to search; None for all.
     filters: Filters
     sort: Sort
-    min_score: float | None  #: None: the setting.
-    mode: Mode | None  #: None: the setting.
-    opened_at: str  #: When it was opened last, or saved: ISO 8601, UTC.
+    min_score: float | None  #: The minimum score; None for the one in the settings.
+    mode: Mode | None  #: The mode; None for the one in the settings.
+    opened_at: str  #: Time when it was last opened or saved: ISO 8601, UTC.
     new: int = 0  #: Documents that fit and were read since then.
     more_new: bool = False  #: Whether there are more than ``new``.
-    is_gone: bool = False  #: Whether all stores that it is about were deleted.
+    is_gone: bool = False  #: Whether all stores that it searches were deleted.

@@ -1,7 +1,7 @@
-"""How operating systems differ: what each allows with files, and how it marks them.
+"""The differences between operating systems: what each allows with files, and how it marks them.
 
-What works with files asks here, and not which system this is. A test puts the `Rules` of another system in
-the place of `rules`.
+Code that works with files asks this module, not which system is running. Tests put the `Rules` of another
+system in the place of `rules`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a system allows."""
+    """The file and path rules of an operating system."""
 
-    separator: bytes = b"/"  #: What the system writes between the folders of a path; it takes ``/``, too.
-    syncs_folders: bool = True  #: Whether a folder can be opened, to wait until its names are on the disk.
+    #: The separator that the system writes in paths. Every system accepts ``/``, too.
+    separator: bytes = b"/"
+    #: Whether a folder can be opened, to wait until its list of names is on the disk.
+    syncs_folders: bool = True
     moves_open_files: bool = True  #: Whether a file can be renamed or deleted while somebody has it open.
-    lists_inodes: bool = True  #: Whether the listing of a folder tells the inodes of its files.
-    ignores_case: bool = False  #: Whether ``Notes`` and ``notes`` are usually one folder.
-    longest_path: int = sys.maxsize  #: Characters of a path, unless it has the prefix for long ones.
-    quotes: str = "'"  #: What a command line puts around an argument with spaces.
+    lists_inodes: bool = True  #: Whether listing a folder tells the inodes of its files.
+    ignores_case: bool = False  #: Whether ``Notes`` and ``notes`` are usually the same folder.
+    longest_path: int = sys.maxsize  #: Maximum characters of a path without the prefix for long paths.
+    quotes: str = "'"  #: The quote mark that command lines put around an argument with spaces.
 
 
 WINDOWS = Rules(
@@ -42,7 +44,7 @@ WINDOWS = Rules(
     moves_open_files=False,
     lists_inodes=False,
     ignores_case=True,
-    longest_path=247,  # of a folder; a file may have 12 more
+    longest_path=247,  # of a folder; a file may have 12 characters more
     quotes='"',
 )
 MACOS = Rules(ignores_case=True)
@@ -54,7 +56,7 @@ pause = time.sleep
 _TRIES, _PAUSE_S = 20, 0.05
 _LONG_PATH, _LONG_SHARE = b"\\\\?\\", b"\\\\?\\UNC\\"
 _PROGRAMS = ("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin")
-"""Where installers put programs, which a service of the system does not have on its PATH."""
+"""Folders where installers put programs. They are not on the PATH of a service of the system."""
 _PROGRAMS_OF_WINDOWS = (
     r"%ProgramFiles%\Tesseract-OCR",
     r"%ProgramFiles(x86)%\Tesseract-OCR",
@@ -62,12 +64,12 @@ _PROGRAMS_OF_WINDOWS = (
 )
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-"""``creationflags`` of a program that opens no console window."""
+"""``creationflags`` for starting a program without a console window."""
 
 RESERVED_NAMES = frozenset(
     (*("con", "prn", "aux", "nul"), *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)))
 )
-"""Names that are devices on Windows, with any suffix, so that no file can have them."""
+"""Names of devices on Windows, with any suffix. No file can have these names."""
 
 
 # --- what a file is ---------------------------------------------------------------------
@@ -87,7 +89,8 @@ _SYSTEM = 0x4
 
 
 def is_hidden(status: os.stat_result) -> bool:
-    """Whether the system hides a file or folder from people, by a mark and not by its name."""
+    """Whether the system hides a file or folder from people by an attribute. Hidden names are not
+    considered."""
     flags: int = getattr(status, "st_flags", 0)
     attributes: int = getattr(status, "st_file_attributes", 0)
     if attributes & _SYSTEM and not stat.S_ISDIR(status.st_mode):  # Explorer marks folders that have an icon
@@ -100,8 +103,11 @@ _WINDOWS_HIDDEN = 0x2
 
 @contextmanager
 def without_download() -> Iterator[None]:
-    """Context manager: what this thread reads is not downloaded. On macOS, where a file can leave for a cloud
-    between the look at its flags and the reading, reading it then fails with `NOT_DOWNLOADED`."""
+    """Context manager: reads by this thread download nothing.
+
+    On macOS, a file can move to a cloud after its flags were checked. Reading such a file then fails with
+    `NOT_DOWNLOADED`.
+    """
     if _set_policy is None:
         yield
         return
@@ -113,14 +119,14 @@ def without_download() -> Iterator[None]:
 
 
 NOT_DOWNLOADED = errno.EDEADLK
-"""The number of the error of reading what would have to be downloaded first, see `without_download`."""
+"""The error number when reading a file would need a download, see `without_download`."""
 
 _DOWNLOADING, _OF_THREAD, _USUAL, _OFF = 3, 1, 0, 1
 """IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES, IOPOL_SCOPE_THREAD and the policies, in <sys/resource.h>."""
 
 
 def _library(name: str | None) -> Any:
-    """The functions of a library of the system; None: of the C library."""
+    """The functions of a system library; of the C library for None."""
     import ctypes  # only now: `commonplace --version` needs none
 
     return ctypes.CDLL(name)
@@ -134,14 +140,14 @@ _STUB = b".icloud"
 
 
 def of_stub(name: bytes) -> bytes | None:
-    """Return the name of the file that iCloud Drive keeps in the cloud and has a stub called ``name`` for, up
-    to macOS 13; None for any other name."""
+    """Return the name of the file in iCloud Drive that the stub ``name`` represents; None if ``name`` is no
+    stub. Up to macOS 13, a stub takes the place of a file that is only in the cloud."""
     is_stub = name.startswith(b".") and name.endswith(_STUB) and len(name) > len(_STUB) + 1
     return name[1 : -len(_STUB)] if is_stub else None
 
 
 def stub_of(path: bytes) -> bytes:
-    """Return the path of the stub that stands for the file ``path`` while it is in iCloud."""
+    """Return the path of the stub that represents the file ``path`` while it is only in iCloud."""
     folder, _, name = path.rpartition(b"/")
     return folder + b"/." + name + _STUB
 
@@ -150,7 +156,7 @@ def stub_of(path: bytes) -> bytes:
 
 
 def slashed(path: bytes) -> bytes:
-    """Return a path with ``/`` between its folders, as stores keep it."""
+    """Return a path with ``/`` between its folders, as it is stored."""
     return path if rules.separator == b"/" else path.replace(rules.separator, b"/")
 
 
@@ -160,7 +166,8 @@ def slashed_text(path: str) -> str:
 
 
 def for_calls(path: bytes) -> bytes:
-    """Return an absolute path as the system takes it: a long one with the prefix that allows it."""
+    """Return an absolute path in the form that the system accepts. A long path gets the prefix that allows
+    it."""
     if len(path) < rules.longest_path or path.startswith(_LONG_PATH):
         return path
     whole = path.replace(b"/", rules.separator)
@@ -175,8 +182,8 @@ def without_prefix(path: bytes) -> bytes:
 
 
 def as_spelled(folder: Path) -> Path:
-    """Return the path of an existing folder in the spelling of the disk, where case and accents may be
-    typed otherwise."""
+    """Return the path of an existing folder as it is spelled on the disk. The given path may differ in case
+    and accents."""
     if not rules.ignores_case:
         return folder
     spelled = Path(folder.anchor)
@@ -209,8 +216,8 @@ def sync(path: Path) -> None:
 
 
 def when_free(action: Callable[[], object]) -> None:
-    """Call ``action``, which renames or deletes a file. Where that is refused while the file is open, try for
-    a second: whoever reads it may be done soon. Raises OSError."""
+    """Call ``action``, which renames or deletes a file. If the system refuses because the file is open, try
+    again for a second. Raises OSError."""
     for _ in range(0 if rules.moves_open_files else _TRIES):
         try:
             action()
@@ -222,20 +229,19 @@ def when_free(action: Callable[[], object]) -> None:
 
 
 def require_free(file: Path) -> None:
-    """Raise PermissionError if a file could not be replaced, because somebody has it open."""
+    """Raise PermissionError if a file cannot be replaced because another program has it open."""
     when_free(lambda: file.rename(file))
 
 
 def replace(source: Path, target: Path) -> None:
-    """Put the file ``source`` in the place of ``target``. Raises OSError."""
+    """Move the file ``source`` to ``target`` and replace ``target``. Raises OSError."""
     when_free(lambda: source.replace(target))
 
 
 def move_to_new(source: Path, target: Path) -> None:
-    """Rename a file to a name that nobody has. Raises FileExistsError, OSError.
+    """Rename a file to a name that no file has. Raises FileExistsError, OSError.
 
-    Without hard links (exFAT, network disks) two processes can only be kept apart by a lock, which the caller
-    holds.
+    Without hard links (exFAT, network disks) only a lock keeps two processes apart. The caller must hold one.
     """
     try:
         os.link(source, target)
@@ -248,8 +254,8 @@ def move_to_new(source: Path, target: Path) -> None:
 
 
 def keep_as(file: Path, name: Path) -> None:
-    """Keep the content of ``file`` under a second name, too: by a hard link, or by a copy where the disk has
-    none. Raises OSError."""
+    """Keep the content of ``file`` under a second name, too. This is a hard link, or a copy on disks without
+    hard links. Raises OSError."""
     try:
         os.link(file, name)
     except FileExistsError:
@@ -271,8 +277,11 @@ def find_program(name: str) -> str | None:
 
 
 def quote(word: str) -> str:
-    """Quote an argument of a command that people paste into a terminal. On Windows it is written for cmd.exe
-    and PowerShell at once, or for PowerShell alone if no quotes in both keep the word as it is."""
+    """Quote an argument of a command that people paste into a terminal.
+
+    On Windows the result works in both cmd.exe and PowerShell. If no quotes keep the word unchanged in both,
+    the result works in PowerShell only.
+    """
     if rules.quotes == "'":
         return shlex.quote(word)
     if _PLAIN.fullmatch(word):
@@ -285,14 +294,15 @@ def quote(word: str) -> str:
 
 _PLAIN = re.compile(r"[\w./\\:](?:[\w./\\:@+=-])*|--?\w[\w-]*")
 _CHANGED_IN_QUOTES = re.compile(r'%[^%]+%|\$[\w{(?^$:]|[`\u201c-\u201e]|\\"')
-"""A variable of cmd.exe, one of PowerShell, and what both read otherwise than meant in double quotes."""
+"""Text that changes inside double quotes: variables of cmd.exe and PowerShell, backquotes, typographic
+quotes, and a double quote after a backslash."""
 _SINGLE_QUOTE = re.compile("['\u2018-\u201b]")
-"""What PowerShell takes for a single quote."""
+"""The characters that PowerShell takes for a single quote."""
 _DRIVE = len("C:\\")
 
 
 def join_command(words: list[str]) -> str:
-    """Write a program with its arguments to be pasted into a terminal."""
+    """Write a program with its arguments as a command that can be pasted into a terminal."""
     program = quote(words[0])
     if rules.quotes != "'" and program.startswith('"'):  # PowerShell would print a text that begins with one
         program = f'{words[0][:_DRIVE]}"{words[0][_DRIVE:]}"'
@@ -302,7 +312,7 @@ def join_command(words: list[str]) -> str:
 
 
 def memory_of(process_id: int) -> int:
-    """Return the bytes of memory that a process of this account holds now; 0 if it has ended."""
+    """Return the bytes of memory that a process of this account uses now; 0 if it has ended."""
     return _MEMORY[sys.platform](process_id) if sys.platform in _MEMORY else 0
 
 
@@ -314,14 +324,16 @@ def _memory_on_linux(process_id: int) -> int:
 
 
 def _memory_on_macos(process_id: int) -> int:
-    """As Activity Monitor counts it: ``ri_phys_footprint`` of <sys/resource.h>, with what is compressed."""
+    """The memory of a process as Activity Monitor counts it: ``ri_phys_footprint`` of <sys/resource.h>,
+    including compressed memory."""
     numbers = bytearray(96)  # struct rusage_info_v0: 16 bytes that name the program, and ten numbers
     failed = _library(None).proc_pid_rusage(process_id, 0, _filled(numbers))
     return 0 if failed else int.from_bytes(numbers[72:80], sys.byteorder)
 
 
 def _memory_on_windows(process_id: int) -> int:
-    """What it has committed: ``PagefileUsage`` of PROCESS_MEMORY_COUNTERS, of a program with 64 bits."""
+    """The memory that a process has committed: ``PagefileUsage`` of PROCESS_MEMORY_COUNTERS in a 64-bit
+    program."""
     import ctypes
 
     kernel = _library("kernel32")

@@ -1,5 +1,5 @@
-"""The values that travel between the steps. Offsets are in characters of the decoded text, ends are
-exclusive; lines count from 1."""
+"""The values that travel between the steps. Offsets are in characters of the decoded text, and ends are
+exclusive. Lines count from 1."""
 
 from __future__ import annotations
 
@@ -28,18 +28,21 @@ Vectors = npt.NDArray[np.float32]
 
 Mode = Literal["hybrid", "vector", "lexical"]
 Group = Literal["document", "none"]
-"""What a result is: a document with its best passage, or every passage."""
+"""The kind of search result: a document with its best passage, or each passage alone."""
 Sort = Literal["best", "newest", "oldest", "name"]
-"""The order of the results that fit. Near misses follow, the best first."""
+"""The order of results that fit. Near misses follow, ordered by score."""
 SORTS: tuple[Sort, ...] = get_args(Sort)
 Facets = dict[str, dict[str, int]]
-"""``{"type", "tag", "folder", "store", "year"}``: each value with its number of documents, most first."""
+"""``{"type", "tag", "folder", "store", "year"}``: each value with its number of documents, the largest
+first."""
 Metric = Literal["cosine", "euclidean", "dot_product"]
-"""How a vector index compares. Vectors have length 1, so all give one order; ``similarity`` is the cosine."""
+"""How a vector index compares vectors. As vectors have length 1, all metrics give the same order.
+``similarity`` is always the cosine."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 TitleSource = Literal["front matter", "heading", "section", "file name"]
-"""Where a title is from. A ``section`` is one of several: its heading is not above the others."""
+"""Where a title is from. A ``heading`` is the first Markdown heading of level 1. A ``section`` is the first
+one of level 2, if no heading has level 1."""
 Phase = Literal["scanning", "reading", "embedding", "pictures", "sending", "done"]
 FileState = Literal["fresh", "waiting", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
@@ -50,8 +53,8 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person who asks; every read of the library takes one. ``may_ask`` says that the person may also ask
-    questions, which the owner's model answers."""
+    """The person who asks; every read of the library takes one. ``may_ask`` says whether the person may also
+    ask the owner's model questions."""
 
     login: str
     is_owner: bool = False
@@ -78,28 +81,28 @@ class Link:
 
 
 NAME = "name"
-"""The anchor type of the one passage of a file that is not read: its name, by which it is found."""
+"""The anchor type of a file that is not read. Its only passage is its name, so that people can find it."""
 
-DATA = "data"  # the anchor type of base64 and minified code, which has no vector and fits nothing
+DATA = "data"  # the anchor type of base64 and minified code: without a vector, and never a hit that fits
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a document that a chunk never crosses: a section, a definition, a page."""
+    """A part of a document that no chunk crosses: a section, a definition, a page."""
 
     start: int
     end: int
-    heading_path: tuple[str, ...] = ()  #: The headings or names that lead to it, outermost first.
-    anchor_type: str = "text"  #: As in `Passage`, like ``anchor_ref``.
+    heading_path: tuple[str, ...] = ()  #: The headings or names that lead to this part, outermost first.
+    anchor_type: str = "text"  #: The anchor of the segment, as in `Passage`, like ``anchor_ref``.
     anchor_ref: str = ""
     levels: tuple[int, ...] = ()  #: The levels of Markdown headings in ``heading_path``; () in other files.
 
 
 KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
-"""The keys of front matter that are no other properties."""
+"""The keys of front matter that are not properties."""
 
 DESCRIPTION: Final = "What the picture shows, by a model"
-"""The heading of a description of a picture: it stands in no file, so it is never quoted."""
+"""The heading of a picture's description. As the description is in no file, it is never quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +122,14 @@ class Extracted:
     private: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    waits: str = ""  #: Why pictures in it wait for a server; '' if none does.
-    pictures_left: int = 0  #: Pictures and scanned pages in it whose text is not read yet.
+    waits: str = ""  #: Why some of its pictures wait for a server; '' if none waits.
+    pictures_left: int = 0  #: Number of pictures and scanned pages in it whose text is not read yet.
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpec:
-    """How to cut documents: ``sizes`` are (size, overlap) in characters by file type, and ``chunkers`` the
-    chunkers of packages."""
+    """How to cut documents. ``sizes`` are (size, overlap) in characters by file type. ``chunkers`` are the
+    chunkers from packages."""
 
     max_tokens: int
     sizes: dict[str, tuple[int, int]]
@@ -141,24 +144,24 @@ class Passage:
     start: int
     end: int
     start_line: int  #: From 1.
-    end_line: int  #: The last line, included.
+    end_line: int  #: The last line of the passage, inclusive.
     heading_path: tuple[str, ...]
-    anchor_type: str  #: What part of the document it is in, such as ``page``.
-    anchor_ref: str  #: Which of these parts, such as ``12``.
-    split_part: int = 0  #: Which part of its segment it is, from 1; 0 for a whole segment.
-    prefix: str = ""  #: What is embedded before the text: title and headings.
+    anchor_type: str  #: The kind of place in the document, such as ``page``.
+    anchor_ref: str  #: The number or name of that place, such as ``12``.
+    split_part: int = 0  #: Number of this part within its segment, from 1; 0 for a whole segment.
+    prefix: str = ""  #: The text embedded before the passage: title and headings.
     headings: str = ""  #: The headings in one line.
-    kept: str | None = None  #: The spans that are no furniture, as JSON; None if nothing is.
+    kept: str | None = None  #: The spans without furniture, as JSON; None if the passage has no furniture.
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
-    """What a vector depends on: two stores may share vectors only if this is equal."""
+    """What a vector depends on. Two stores may share vectors only if their identities are equal."""
 
     provider: str
     model: str
     digest: str  #: Hash of the weights; '' if unknown.
-    dimension: int  #: Numbers of a vector.
+    dimension: int  #: Length of a vector.
     prompts: str  #: Hash of the prompt before passages, by `prompt_scheme`; ``none`` without one.
 
     def __str__(self) -> str:
@@ -172,28 +175,29 @@ class Filters:
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  #: ``a`` also matches ``a/b``.
-    paths: tuple[str, ...] = ()  #: Leading segments, ``""`` for files at the root, or a glob with ``*``.
-    files: tuple[str, ...] = ()  #: Any tail of a path.
-    titles: tuple[str, ...] = ()  #: Words of the title, in this order.
-    headings: tuple[str, ...] = ()  #: Words of the headings above a passage, in this order.
+    #: First folders of a path, ``""`` for files at the root, or a glob with ``*``.
+    paths: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  #: Last segments of a path, at least the file name.
+    titles: tuple[str, ...] = ()  #: Words of the title, in the same order.
+    headings: tuple[str, ...] = ()  #: Words of the headings above a passage, in the same order.
     pages: tuple[str, ...] = ()  #: Pages and slides, by their number.
     places: tuple[str, ...] = ()  #: Other places in a document, such as ``chapter 3``.
-    symbols: tuple[str, ...] = ()  #: Definitions in Python, by any tail of their path.
-    properties: tuple[str, ...] = ()  #: ``key:value``; those of one key are joined by *or*, keys by *and*.
+    symbols: tuple[str, ...] = ()  #: Definitions in Python: the last segments of their dotted path.
+    properties: tuple[str, ...] = ()  #: ``key:value``; values of one key are joined by *or*, keys by *and*.
     dates: tuple[str, ...] = ()  #: Such as ``2025-03`` and ``last week``.
     after: str | None = None  #: An ISO date, inclusive.
     before: str | None = None  #: An ISO date, exclusive.
-    since: str | None = None  #: Read by an index run at this time or later; ISO 8601, UTC. In no query.
+    #: Read by an index run at this time or later: ISO 8601, UTC. Queries cannot set it.
+    since: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, a date or a code in a text: its place, its parts, and the forms that all its spellings
-    share."""
+    """A number, a date or a code in a text, with the forms that all its spellings share."""
 
-    span: tuple[int, int]  #: Its (start, end).
-    parts: tuple[str, ...]  #: Its words and digits, lower case.
-    wholes: tuple[str, ...] = ()  #: What all its spellings share, such as ``20251206``.
+    span: tuple[int, int]  #: Its (start, end) in the text.
+    parts: tuple[str, ...]  #: Its words and digits, in lower case.
+    wholes: tuple[str, ...] = ()  #: The forms that all its spellings share, such as ``20251206``.
     month: str = ""  #: The name of a date's month.
     day: str = ""  #: A date without its year, such as ``december6``.
 
@@ -203,106 +207,111 @@ class Forms:
     """The words in a text that count as one unit of a query."""
 
     whole: str  #: The unit as it was typed, folded.
-    stem: str = ""  #: A ``word`` counts if it has this stem.
-    beginning: str = ""  #: All words that count begin so.
-    is_open: bool = False  #: Whether every word counts that begins with ``whole``.
-    #: ``name``: an identifier of code, whole. ``pair``: two characters of a script without spaces, anywhere.
-    #: ``any``: one of ``others``. ``row``: both of ``others``, one after the other.
+    stem: str = ""  #: A ``word`` matches if it has this stem.
+    beginning: str = ""  #: The beginning that all matching words share.
+    is_open: bool = False  #: Whether every word that begins with ``whole`` matches.
+    #: ``word``: a word. ``name``: an identifier of code as a whole. ``pair``: two characters of a script
+    #: without spaces, anywhere. ``any``: one of ``others``. ``row``: both ``others`` in a row.
     kind: Literal["word", "name", "pair", "any", "row"] = "word"
-    others: tuple[Forms, ...] = ()  #: Other spellings of the word, or what a misspelled one may mean.
+    others: tuple[Forms, ...] = ()  #: Other spellings of the word, or corrections of a misspelled one.
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """Exact words of a query."""
 
-    text: str  #: As typed.
-    units: tuple[str, ...]  #: Its words, as the index has them.
-    pattern: re.Pattern[str]  #: Finds them in a folded text.
+    text: str  #: The words as typed.
+    units: tuple[str, ...]  #: The words in the form that the index has.
+    pattern: re.Pattern[str]  #: Finds the phrase in a folded text.
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How the words of a query are matched."""
 
-    words: tuple[str, ...] = ()  #: The units by which passages are weighed.
-    name: str = ""  #: The text, or without one the day of ``date:``, as names are compared.
-    forms: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit that count as it.
-    loose: Mapping[str, Forms] = field(default_factory=dict)  #: The same for units outside of phrases.
+    words: tuple[str, ...] = ()  #: The units that give a passage its score.
+    #: The text, or the day of ``date:`` if there is no text, in the form in which names are compared.
+    name: str = ""
+    forms: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit that match.
+    loose: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit outside phrases.
     typed: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: The words as typed, each with its units.
     numbers: tuple[Number, ...] = ()  #: Numbers, dates and codes.
-    stop_words: frozenset[str] = frozenset()  #: The stop words in the text.
-    corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: Words no passage has, with others.
-    completed: str = ""  #: The last word, if only longer words are found for it.
+    stop_words: frozenset[str] = frozenset()  #: The stop words of the text.
+    #: Words that no passage has, with their corrections.
+    corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    completed: str = ""  #: The last word, if only longer words match it.
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A parsed query."""
 
-    raw: str  #: As it was typed.
-    text: str  #: What is embedded and shown: the words without operators.
+    raw: str  #: The query as typed.
+    text: str  #: The words without operators, which are embedded and shown.
     terms: Terms = Terms()  #: How the words of ``text`` are matched.
-    phrases: tuple[Phrase, ...] = ()  #: What a passage must hold.
-    without: tuple[Phrase, ...] = ()  #: What a passage must not hold.
-    stores: tuple[str, ...] = ()  #: The stores that the query names.
-    filters: Filters = Filters()  #: What a document must fit.
-    beside: Filters = Filters()  #: More that it must fit.
-    excluded: Filters = Filters()  #: A document that fits any field of it is left out.
-    remarks: tuple[Message, ...] = ()  #: What of it is not searched as it was typed.
+    phrases: tuple[Phrase, ...] = ()  #: Phrases that a passage must contain.
+    without: tuple[Phrase, ...] = ()  #: Phrases that a passage must not contain.
+    stores: tuple[str, ...] = ()  #: The stores named in the query.
+    filters: Filters = Filters()  #: The conditions that a document must meet.
+    beside: Filters = Filters()  #: Further conditions that a document must meet.
+    excluded: Filters = Filters()  #: A document that meets any of these conditions is left out.
+    remarks: tuple[Message, ...] = ()  #: Remarks on what is not searched as typed.
 
 
-MAX_DEPTH = 1000  # hits of a search at most, over all its pages
+MAX_DEPTH = 1000  # maximum number of hits of a search, over all its pages
 
 
 @dataclass(frozen=True, slots=True)
 class Notice(Message):
-    """A remark on an answer, such as a warning, and the stores that it is about."""
+    """A remark on an answer, such as a warning, with the stores that it concerns."""
 
     stores: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, message: Message, *stores: str) -> Notice:
-        """Make a notice of a message."""
+        """Create a notice from a message."""
         return cls(message.code, message.data, stores)
 
     @property
     def message(self) -> str:
-        """The sentence that interfaces show; pages may use their own."""
+        """The sentence that interfaces show. Pages may show their own text instead."""
         return str(self)
 
 
 def score_counts(scores: Sequence[float]) -> tuple[int, ...]:
-    """Return 11 counts: the numbers of scores that are at least 0.0, 0.1, … 1.0."""
+    """Return 11 counts: the number of scores that are at least 0.0, 0.1, … 1.0."""
     rising = sorted(scores)
     return tuple([len(rising) - bisect_left(rising, tenth / 10) for tenth in range(11)])
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a search. If ``group`` is ``document``, all numbers count documents."""
+    """The result of a search. If ``group`` is ``document``, every number counts documents."""
 
     query: Query
     stores: tuple[str, ...]  #: The stores that were searched.
     mode: Mode
-    hits: tuple[Hit, ...]  #: The best ``top_k`` after the first ``offset``, good enough or not.
-    convincing: bool  #: Whether anything is good enough.
+    hits: tuple[Hit, ...]  #: The best ``top_k`` after the first ``offset``, whether they fit or not.
+    convincing: bool  #: Whether any hit fits well enough.
     notices: tuple[Notice, ...]
     pending: int  #: Passages that are not embedded yet.
     query_time_ms: float = 0.0
     timestamp: str = ""  #: When it was asked: ISO 8601, UTC.
     offset: int = 0
-    has_more: bool = False  #: Whether more hits that are good enough follow.
-    unshown: int = 0  #: Near misses that follow, at least.
-    fitting: int = 0  #: Hits of the whole list that are good enough.
+    has_more: bool = False  #: Whether more hits that fit follow.
+    unshown: int = 0  #: Number of near misses that follow, a lower bound.
+    fitting: int = 0  #: Number of all hits that fit.
     fits_more: bool = False  #: Whether ``fitting`` is a lower bound.
     by_words: tuple[str, ...] = ()  #: Stores that were searched by words only.
     group: Group = "none"
-    facets: Facets | None = None  #: Counts of what fits, where they were asked for.
-    sort: Sort = "best"  #: The order of what fits; near misses follow, the best first.
-    reordered: bool = False  #: Whether a reranker ordered the first hits: scores may rise down the list.
-    score_counts: tuple[int, ...] = ()  #: Hits with a score of at least 0.0, 0.1 … 1.0, without `min_score`.
-    properties: Facets | None = None  #: The commonest properties of what fits, as ``facets``.
+    facets: Facets | None = None  #: Counts of the documents that fit, if they were requested.
+    sort: Sort = "best"  #: The order of hits that fit; near misses follow, ordered by score.
+    #: Whether a reranker ordered the first hits, so that scores may rise down the list.
+    reordered: bool = False
+    #: Number of hits with a score of at least 0.0, 0.1 … 1.0, before `min_score` applies.
+    score_counts: tuple[int, ...] = ()
+    #: The commonest properties of the documents that fit, in the form of ``facets``.
+    properties: Facets | None = None
 
     @property
     def counts_more(self) -> bool:
@@ -317,7 +326,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A document's names, to be shown in a list of choices. ``date`` is ISO 8601."""
+    """The names of a document, for a list of choices. ``date`` is ISO 8601."""
 
     store: str
     path: str
@@ -327,7 +336,8 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Completions of a search that is being typed, or recent ones before anything is typed."""
+    """Completions of a search that is being typed, or recent searches and documents before anything is
+    typed."""
 
     documents: tuple[Named, ...] = ()  #: Documents with a name that begins with the text.
     #: Tags that begin with the text, each with its number of documents.
@@ -342,17 +352,17 @@ class Progress:
     """The progress of a running job at one moment."""
 
     phase: Phase
-    done: int  #: Steps of the phase that are done.
+    done: int  #: Finished steps of the phase.
     total: int  #: Steps of the phase; 0 if unknown.
     rate: float = 0.0  #: Steps a second, over the last minute.
-    eta: float | None = None  #: Seconds until the whole run is done; None if nothing tells.
-    current: str = ""  #: What is being done, or was done last.
-    idle: float = 0.0  #: Seconds since the last step was done.
+    eta: float | None = None  #: Seconds until the whole run is finished; None if unknown.
+    current: str = ""  #: The present step, or the last one.
+    idle: float = 0.0  #: Seconds since the last step finished.
 
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of one file in a job."""
+    """The result of a job for one file."""
 
     source_file: str
     status: Literal["success", "failure"]
@@ -386,27 +396,27 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder and the globs that choose files below it."""
+    """A folder and the globs that choose files in it."""
 
-    id: int  #: 0 before it is added.
+    id: int  #: 0 before the folder is added.
     root: str
     include: tuple[str, ...]
     exclude: tuple[str, ...] = ()
-    label: str = ""  #: Leads the paths of its files in the store; '' for the first source.
-    paused: bool = False  #: Whether runs pass over it unless they are asked for it.
-    removed: bool = False  #: Whether the next run forgets it.
+    label: str = ""  #: The first part of the paths of its files in the store; '' for the first source.
+    paused: bool = False  #: Whether runs skip the folder unless it is requested.
+    removed: bool = False  #: Whether the next run removes the folder from the index.
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How many changes in their folders stores have not taken in yet."""
+    """How far stores are behind the files in their folders."""
 
-    looking: bool  #: Whether a job still looks for changed files.
+    looking: bool  #: Whether a job is still looking for changed files.
     reading: int  #: Files that a job still has to read.
     waiting: int  #: Passages that are not embedded yet.
     failed: int  #: Files that could not be read.
-    eta: float | None = None  #: Seconds that a job still takes for what it does now; None if unknown.
-    pictures: int = 0  #: Pictures and pages of scans whose text a job still has to read.
+    eta: float | None = None  #: Seconds until the job has finished its present phase; None if unknown.
+    pictures: int = 0  #: Number of pictures and scanned pages whose text a job still has to read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +430,7 @@ class StoreInfo:
     dimension: int
     distance_metric: str
     backend: str
-    file_count: int  #: Files that were read: not failed, skipped or excluded ones.
+    file_count: int  #: Number of files that were read, without failed, skipped and excluded ones.
     chunk_count: int
     pending: int  #: Texts to embed.
     failed: int
@@ -429,18 +439,18 @@ class StoreInfo:
     generation: int
     sources: tuple[Source, ...] = ()
     types: dict[str, int] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()  # what an import has to say, in sentences
+    notices: tuple[str, ...] = ()  # messages from an import, in sentences
     excluded: int = 0  #: Files that the owner excluded.
-    withheld: int = 0  #: Private texts that the embedder's server does not get.
-    unreadable: int = 0  #: Passages in a script that the embedder cannot read.
-    address: str = ""  #: The vector index outside of its file; '' if there is none.
-    unsent: int = 0  #: Changes that the vector index has to get.
-    refused: int = 0  #: Changes that it refused.
-    switching: str = ""  #: The embedder or index that a switch leads to; '' without one.
-    to_switch: int = 0  #: Texts that the switch has to embed.
+    withheld: int = 0  #: Number of private texts that are not sent to the embedder's server.
+    unreadable: int = 0  #: Number of passages in a script that the embedder cannot read.
+    address: str = ""  #: The address of the vector index; '' if it is in the store's file.
+    unsent: int = 0  #: Number of changes still to send to the vector index.
+    refused: int = 0  #: Number of changes that the vector index refused.
+    switching: str = ""  #: The new embedder or index during a switch; '' without a switch.
+    to_switch: int = 0  #: Number of texts still to embed for the switch.
     sends_private: bool = False
     attached: bool = False  #: Whether it is a read-only copy of another installation's index.
     calibrated: int = 0  #: Passages used to calibrate the embedder's similarities.
-    #: Share of the exact ten nearest vectors that the store's own index finds, as it measured it; 1 where it
-    #: compares all.
+    #: Measured share of the exact ten nearest vectors that the store's own index finds. It is 1 if the index
+    #: compares all vectors.
     recall: float = 1.0

@@ -1,4 +1,4 @@
-"""A document as it is read: its passages in order, its links, and the documents near to it in meaning."""
+"""A document for reading: its passages in order, its links, and documents of similar meaning."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ LinkType = Literal["wikilink", "embed", "markdown"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One of several chunks of a document in reading order: the one that was asked for, or one near it."""
+    """One of several chunks of a document in reading order: the requested one, or one near it."""
 
     key: str
     content: str
     start_line: int
     end_line: int
     heading_path: tuple[str, ...]
-    is_hit: bool  #: Whether it is the chunk that was asked for.
-    repeats: int  #: Number of characters at the beginning of ``content`` that end the chunk before.
+    is_hit: bool  #: Whether this is the requested chunk.
+    repeats: int  #: Number of first characters of ``content`` that repeat the end of the chunk before.
     shown: tuple[int, int]  #: (start, end) of the part of ``content`` to show among the others.
-    split_part: int  #: As in `Passage`, like ``headings``.
+    split_part: int  #: The number of its part, as in `Passage`, like ``headings``.
     headings: str = ""
-    anchor: str | None = None  #: Where it is in words; None where lines say it.
+    anchor: str | None = None  #: Where the chunk is, in words; None if line numbers say it.
     start: int = 0  #: Offset in the document.
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """A link between two documents. ``path`` is that of the other one; None if there is none that the viewer
-    may see."""
+    """A link between two documents. ``path`` is the other document's; None if that does not exist or the
+    viewer may not see it."""
 
     type: LinkType
     target: str
@@ -45,7 +45,7 @@ class DocumentLink:
 class FilePart:
     """A document in a file that holds many."""
 
-    address: str  #: What it is asked for with, see `Document.address`.
+    address: str  #: The name that requests use for it, see `Document.address`.
     title: str
     date: str  #: An ISO date, or ''.
 
@@ -56,16 +56,16 @@ class DocumentView:
 
     document: Document
     chunks: tuple[Neighbour, ...]  #: In reading order.
-    links_out: tuple[DocumentLink, ...]  #: Its links to others.
-    links_in: tuple[DocumentLink, ...]  #: The links of others to it.
+    links_out: tuple[DocumentLink, ...]  #: Links from this document to others.
+    links_in: tuple[DocumentLink, ...]  #: Links from other documents to this one.
     aliases: tuple[str, ...]
     warnings: tuple[str, ...]
-    is_dated: bool = False  #: Whether its text or name has its date.
-    properties: tuple[tuple[str, str], ...] = ()  #: What else its front matter says.
-    next_key: str | None = None  #: The first chunk that was asked for and did not fit.
-    parts: tuple[FilePart, ...] = ()  #: The newest documents that it holds, if it is a file of many.
-    newer: FilePart | None = None  #: For a part of a file: the one that was written next.
-    older: FilePart | None = None  #: Likewise, the one written before.
+    is_dated: bool = False  #: Whether the date is from the document's text or name.
+    properties: tuple[tuple[str, str], ...] = ()  #: Other properties from its front matter.
+    next_key: str | None = None  #: The first requested chunk that did not fit; None if all did.
+    parts: tuple[FilePart, ...] = ()  #: The newest documents in this file, if it has many.
+    newer: FilePart | None = None  #: For a part of a file: the next newer part.
+    older: FilePart | None = None  #: For a part of a file: the next older part.
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Similar:
 
     document: Document
     similarity: float  #: The cosine.
-    relevant: bool  #: Whether it is as near as neighbouring passages are, not as unrelated ones.
+    relevant: bool  #: Whether the passages are as similar as neighbouring passages usually are.
     key: str
     content: str
     heading_path: tuple[str, ...]

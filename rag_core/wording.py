@@ -1,4 +1,4 @@
-"""Numbers, times, states and places in words, the same in the terminal and in the browser."""
+"""Numbers, times, states and places in words, with the same words in the terminal and in the browser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GET_A_MODEL = (
     f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
     f" `{EXAMPLE_LINE}` in config.yaml."
 )
-"""What to do to get answers."""
+"""How to set up a model that answers questions."""
 
 _BUILT_IN = {
     "minilm": "the built-in model for English",
@@ -51,12 +51,12 @@ def contents(passages: int, files: int) -> str:
 
 
 NOTES = frozenset("markdown text org rst asciidoc".split())
-"""The types of files that are prose by lines."""
+"""The file types of prose that people read by line numbers."""
 
 
 def documents_in_words(count: int, types: Iterable[str], *, has_parts: bool = False) -> str:
-    """Write a number of documents: ``18 notes`` if all these file types are notes, else ``18 files``; with
-    ``has_parts``, where some are parts of a file, ``18 documents``."""
+    """Write a number of documents: ``18 notes`` if every type in ``types`` is a note, else ``18 files``. With
+    ``has_parts``, where some documents are parts of a file, write ``18 documents``."""
     if has_parts:
         return plural(count, "document")
     return plural(count, "note" if NOTES.issuperset(types) else "file")
@@ -79,8 +79,8 @@ _MOST_VALUES = 8
 
 
 def some(names: Sequence[str], noun: str) -> str:
-    """List the first three names and the number of the others: ``a, b and c``, ``a, b, c and 2 more
-    guests``."""
+    """List up to three names with commas, ``a, b and c``. Of more names, count the others: ``a, b, c and 2
+    more guests``."""
     if len(names) > _FEW:
         return f"{', '.join(names[:_FEW])} and {plural(len(names) - _FEW, f'more {noun}')}"
     *first, last = names
@@ -88,19 +88,19 @@ def some(names: Sequence[str], noun: str) -> str:
 
 
 def outcome(name: str) -> str:
-    """Say what happened to a file. For a deleted file the words do not suggest that this program deleted
-    it."""
+    """Say what happened to a file. The words never suggest that this program deleted a file."""
     return _OUTCOMES.get(name, name)
 
 
 def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
-    """Write the number of files with each outcome, in a fixed order: ``3 added``, or ``**3** added``."""
+    """Write the number of files with each outcome, in a fixed order: ``3 added``, or ``**3** added`` with
+    ``bold``."""
     mark = "**" if bold else ""
     return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in _ORDER if counts.get(name)]
 
 
 def read_and_embedded(job: Job) -> list[str]:
-    """Write how many passages a run added and how many texts it embedded; equal passages share a vector."""
+    """Write how many passages a run added and how many texts it embedded. Equal passages share one vector."""
     added = f"{plural(job.total_chunks_added, 'passage')} added"
     if job.texts_embedded == job.total_chunks_added > 0:
         return [f"{added} and embedded"]
@@ -110,7 +110,7 @@ def read_and_embedded(job: Job) -> list[str]:
 
 
 def unreadable(count: int) -> str:
-    """Say that ``count`` passages are in a script that the model cannot read, and which model can; '' for
+    """Say that ``count`` passages are in a script that this model cannot read, and name one that can; '' for
     0."""
     if not count:
         return ""
@@ -121,14 +121,14 @@ def unreadable(count: int) -> str:
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
-    """Write the numbers of files that were not read, such as ``2 skipped``; kinds without any are left
+    """Write the numbers of files that were not read, such as ``2 skipped``. Kinds without files are left
     out."""
     kinds = ((failed, "failed"), (skipped, "skipped"), (excluded, "excluded"))
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
 def skips(by_suffix: Mapping[str, int]) -> str:
-    """Warn how many of the chosen files will be skipped, as nothing reads their kinds."""
+    """Warn about the number of chosen files that will be skipped, because nothing reads their kinds."""
     files, kinds = plural(sum(by_suffix.values()), "file"), facet(by_suffix)
     return f"{files} of these will probably be skipped. Nothing reads such files: {kinds}."
 
@@ -157,8 +157,8 @@ def size(count: int) -> str:
 
 
 def document_day(view: DocumentView) -> str:
-    """Write the day that date filters use: ``dated`` if its text or name has it, ``changed`` if it is the
-    file's."""
+    """Write the day that date filters use: ``dated …`` if it is from the text or the name, ``changed …`` if
+    it is from the file."""
     day = view.document.date[:10]
     return f"{'dated' if view.is_dated else 'changed'} {day}" if day else ""
 
@@ -196,8 +196,7 @@ PHASES = {
 
 
 def progress(now: Progress) -> str:
-    """Write the progress of a run in one line: the phase, the steps done of all, the speed and the remaining
-    time."""
+    """Write the progress of a run in one line: phase, finished steps, speed and remaining time."""
     parts = [PHASES[now.phase]]
     if now.total or now.done:
         parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
@@ -216,7 +215,7 @@ def took(job: Job) -> str:
 
 
 def moment(written: str) -> str:
-    """Write an ISO time in this computer's time zone: ``2026-03-15 14:05``; any other text is returned
+    """Write an ISO time in this computer's time zone: ``2026-03-15 14:05``. Other text is returned
     unchanged."""
     try:
         return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -225,8 +224,8 @@ def moment(written: str) -> str:
 
 
 def age(day: str, today: date) -> str:
-    """Write how long ago an ISO day was, in one unit: ``today``, ``3 d``, ``2 mo``, ``5 y``; '' if it is no
-    day."""
+    """Write how long ago an ISO day was, in one unit: ``today``, ``3 d``, ``2 mo``, ``5 y``; '' for any other
+    text."""
     try:
         days = (today - date.fromisoformat(day)).days
     except ValueError:
@@ -240,12 +239,12 @@ def age(day: str, today: date) -> str:
 
 
 def embedder(name: str) -> str:
-    """Return an embedder's name, or what a built-in one is for."""
+    """Return an embedder's name, or the purpose of a built-in embedder."""
     return _BUILT_IN.get(name, name)
 
 
 def language_advice(advice: LanguageAdvice) -> str:
-    """Say what a store is in, and what the model for every language would bring."""
+    """Say which language a store is in, and what the model for every language would improve."""
     begins = f"{'Mostly' if advice.is_most else 'Partly'} {advice.language}."
     size_ = f" It is a download of {advice.megabytes} MB." if advice.megabytes else ""
     better = "The model for every language finds such texts better, but takes about twice as long to index."
@@ -265,7 +264,7 @@ def covered_by(root: str, by: Source) -> str:
 
 
 def privacy(report: Privacy) -> str:
-    """Write how many documents of a store are private, and why."""
+    """Write the number of private documents of a store, and why they are private."""
     if not report.private:
         return "No private notes."
     why = f" ({report.by_note:,} marked in the file, {report.by_rule:,} by a rule)"
@@ -284,7 +283,8 @@ _ORDERS = {"best": "", "newest": "newest first", "oldest": "oldest first", "name
 
 
 def asked_by(saved: SavedSearch) -> str:
-    """Write what a saved search asks for: its text and filters as a query, its least score and its order."""
+    """Write what a saved search asks for: text and filters as a query, then the minimum score and the
+    order."""
     filters = saved.filters
     words = [saved.text, *(f"store:{name}" for name in saved.stores)]
     for key in _KEYS:
@@ -297,7 +297,7 @@ def asked_by(saved: SavedSearch) -> str:
 
 
 def roots(sources: Iterable[Source]) -> str:
-    """Write where on this computer the folders of a store are; '' if the viewer may not know."""
+    """Write where the folders of a store are on this computer; '' if the viewer may not know."""
     there = [source for source in sources if source.root and not source.removed]
     there.sort(key=lambda source: bool(source.label))
     places = [f"{source.label and f'{source.label}/ is '}{_shown(source.root)}" for source in there]
@@ -305,7 +305,7 @@ def roots(sources: Iterable[Source]) -> str:
 
 
 def top_folder(sources: Iterable[Source]) -> str:
-    """Return the name of the folder whose files have paths without a label; '' if the viewer may not know."""
+    """Return the name of the folder whose paths have no label; '' if the viewer may not know."""
     names = [PurePath(_shown(source.root)).name for source in sources if not (source.label or source.removed)]
     return ", ".join(dict.fromkeys(filter(None, names)))
 
@@ -316,7 +316,8 @@ def _shown(root: str) -> str:
 
 
 def nearest_found(info: StoreInfo) -> str:
-    """What a search by meaning finds of the nearest passages of a large store; '' where it compares all."""
+    """Return the measured share of nearest passages that a search by meaning finds; '' if the search compares
+    all."""
     return f"{info.recall:.1%} of the ten nearest are found (measured)" if info.recall < 1 else ""
 
 
@@ -326,7 +327,7 @@ def vectors_in(info: StoreInfo) -> str:
 
 
 def ranked(diagnosis: Diagnosis) -> str:
-    """Say at which rank the best passage of a diagnosed file is for the query."""
+    """Say the rank of a diagnosed file's best passage for the query."""
     if diagnosis.rank is None:
         return f"For {diagnosis.query!r} it is not among the first 1,000 passages."
     place = f"number {diagnosis.rank:,} with a score of {diagnosis.score or 0:.2f}"
@@ -335,15 +336,15 @@ def ranked(diagnosis: Diagnosis) -> str:
 
 
 def command(name: str, path: str, options: str) -> str:
-    """Write ``commonplace NAME PATH OPTIONS`` to be pasted into a terminal; a path that begins with a hyphen
-    comes last."""
+    """Write ``commonplace NAME PATH OPTIONS`` for pasting into a terminal. A path with a leading hyphen comes
+    last."""
     quoted = system.quote(path)
     parts = (options, "--", quoted) if path.startswith("-") else (quoted, options)
     return " ".join(("commonplace", name, *parts))
 
 
 def on_shared_disk(folder: PurePath, service: str) -> str:
-    """Say that a data folder is one that other computers write, too, in two sentences."""
+    """Say that other computers may write to a data folder, because it is on ``service``. Two sentences."""
     return (
         f"The data folder {str(folder)!r} is on {service}, which other computers may write, too."
         " Stores can be damaged there."
@@ -351,12 +352,12 @@ def on_shared_disk(folder: PurePath, service: str) -> str:
 
 
 def take_back(path: str, store: str) -> str:
-    """Return the command that ends the exclusion of a file."""
+    """Return the command that includes an excluded file again."""
     return command("exclude", path, f"--undo --store {store}")
 
 
 def lines(start: int, end: int) -> str:
-    """Write line numbers to follow a path: ``35``, ``35-40``."""
+    """Write line numbers as they follow a path: ``35``, ``35-40``."""
     return str(start) if start == end else f"{start}-{end}"
 
 
@@ -376,7 +377,8 @@ def place(path: str, passage: Hit | Neighbour | Reference) -> str:
 
 
 def found(answer: Answer) -> str:
-    """Write how many passages or documents an answer has, how they were found, and how long that took."""
+    """Write how many passages or documents an answer has, how they were found, and how long the search
+    took."""
     took = f"in {answer.query_time_ms:.0f} ms."
     if not answer.hits and answer.has_more:  # there are passages, and a notice says why none is shown
         return f"Nothing shown {took}"
@@ -408,13 +410,13 @@ def facet(counts: Mapping[str, int]) -> str:
 
 
 def read_nothing(job: Job) -> bool:
-    """Whether a finished job had files and could read none of them."""
+    """Whether a finished job had files but could read none of them."""
     tried = {outcome for outcome, count in job.counts.items() if count}
     return job.state == "done" and bool(tried) and tried <= {"failed", "skipped", "still_skipped"}
 
 
 def freshness(now: Freshness) -> str:
-    """Write in one line how far stores are behind their folders."""
+    """Write in one line how far stores are behind the files in their folders."""
     behind = "looking for changed files" if now.looking else "up to date"
     if now.reading:  # later passages still get more
         behind = f"reading {plural(now.reading, 'file')}"
@@ -427,20 +429,20 @@ def freshness(now: Freshness) -> str:
 
 
 def failed_files(count: int) -> str:
-    """Write how many files could not be read, such as ``3 failed``; '' for 0."""
+    """Write the number of files that could not be read, such as ``3 failed``; '' for 0."""
     return f"{count:,} failed" if count else ""
 
 
 def new_hits(saved: SavedSearch) -> str:
-    """Write how many hits of a saved search are new, such as *3 new*, or that its stores are gone; '' if
-    neither."""
+    """Write the number of new hits of a saved search, such as *3 new*, or that its stores are gone; '' if
+    neither applies."""
     if saved.is_gone:
         return f"{'stores are' if len(saved.stores) > 1 else 'store is'} gone"
     return f"{'over ' * saved.more_new}{saved.new} new" if saved.new else ""
 
 
 def unshown(answer: Answer) -> str:
-    """Say how many near misses follow the hits shown; '' for none."""
+    """Say the number of near misses that are not shown; '' for none."""
     return f"Near misses not shown: at least {answer.unshown:,}." if answer.unshown else ""
 
 
@@ -455,7 +457,7 @@ def is_empty(document: Document) -> bool:
 
 
 def without_text(document: Document) -> str:
-    """Say that a document's file is empty, holds documents of their own, or has only a title."""
+    """Say that a document's file is empty, contains several documents, or has only a title."""
     if document.part_count:
         return f"It holds {plural(document.part_count, 'document')}"
     return "The file is empty" if is_empty(document) else ONLY_TITLE
@@ -471,7 +473,7 @@ def only_title(hit: Hit) -> str:
 
 
 def unread(document: Document) -> str:
-    """Say why a document is found only by its name; '' if its text is found, too, and for a guest."""
+    """Say why a document is found only by its name; '' if its text is found, and for a guest."""
     match document.state:
         case "waiting":
             return document.reason or "It is not read yet."
@@ -492,6 +494,6 @@ _ON_DISK = {
 
 
 def on_disk(document: Document) -> str:
-    """Say how the file differs from the text that was read; '' if it does not or was never read, or for a
-    guest."""
+    """Say how the file differs from the text that was read; '' if nothing differs, if it was never read, or
+    for a guest."""
     return "" if unread(document) else _ON_DISK.get(document.state, "")

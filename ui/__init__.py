@@ -1,1 +1,1 @@
-"""The app's pages, a folder each. Imports streamlit, unlike the engine."""
+"""The app's pages, one folder for each page. Only this package and the pages import streamlit."""

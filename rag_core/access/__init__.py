@@ -1,7 +1,7 @@
-"""Who may come in: the gate before every page and program, ASGI and no Streamlit.
+"""Who has access: the gate before every page and program. It is ASGI, without Streamlit.
 
-`decide` finds the sender of a request, `gate` acts on it, `request` is one under way, and `headers` tell the
-app who sent it.
+`decide` finds the sender of a request, `gate` acts on that, `request` is a running request, and `headers`
+tell the app who sent it.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class UnsafeUpgrade(Exception):
 
 class GuardedProtocol(HttpToolsProtocol):
     """One HTTP connection. It is closed if no complete request head arrives within ``head_timeout_s`` after
-    the start or the last answer, or if a request asks for an upgrade other than a websocket."""
+    the start or the last answer, or if a request asks for an upgrade that is not a websocket."""
 
     head_timeout_s: ClassVar[float] = 30.0
 
@@ -55,7 +55,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._guard_head(len(data))
 
     def on_headers_complete(self) -> None:
-        """Let uvicorn answer the request, or raise UnsafeUpgrade: then it answers 400 and closes."""
+        """Let uvicorn answer the request, or raise UnsafeUpgrade. In that case uvicorn answers 400 and closes
+        the connection."""
         upgrades = [value.lower() for name, value in self.headers if name == b"upgrade"]
         method = self.parser.get_method()
         if self.parser.should_upgrade() or method == b"CONNECT" or upgrades:
@@ -71,16 +72,16 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Send the answer and close the connection. While an earlier answer is being sent, only close: the
-        two would be mixed."""
+        """Send the answer and close the connection. While an earlier answer is being sent, only close,
+        because the two would be mixed."""
         if self._awaits_head():
             super().send_400_response(msg)
         else:
             self.transport.close()
 
     def _guard_head(self, arrived: int) -> None:
-        """Start the timeout for a request's head, or cancel it if none is awaited. Close the connection
-        when a head of ``arrived`` more bytes is too large."""
+        """Start the timeout for a request's head, or cancel it if no head is awaited. Close the connection if
+        a head of ``arrived`` more bytes is too large."""
         if not self._awaits_head():
             if self._timeout is not None:
                 self._timeout.cancel()
@@ -93,12 +94,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._timeout = self.loop.call_later(self.head_timeout_s, self.transport.close)
 
     def _awaits_head(self) -> bool:
-        """Whether the connection waits for a request's head, or for the rest of a body that nobody reads
-        any more. Never for websockets and closed connections."""
+        """Whether the connection waits for a request's head, or for the rest of a body that nothing reads any
+        more. It is always False for websockets and closed connections."""
         return self in self.connections and (self.cycle is None or self.cycle.response_complete)
 
 
 def guard_connections(head_timeout_s: float) -> None:
-    """Make all servers that this process starts from now on use `GuardedProtocol`."""
+    """Let all servers that this process starts from now on use `GuardedProtocol`."""
     GuardedProtocol.head_timeout_s = head_timeout_s
     HTTP_PROTOCOLS["auto"] = f"{__name__}:{GuardedProtocol.__name__}"

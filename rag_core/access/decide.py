@@ -54,7 +54,7 @@ _PROXY_HEADER: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""Header names, with hyphens, that only proxies add: words for the client behind them, and known brands."""
+"""Header names, with hyphens, that only proxies add: words for the client, and known brands."""
 
 Header = tuple[str, str]
 
@@ -63,15 +63,16 @@ Header = tuple[str, str]
 class Refused:
     """The refusal of a request."""
 
-    #: A sentence, for the log only if there is no ``suggestion``.
+    #: Why the request is refused, in a sentence. With a ``suggestion`` the sender sees it, too; without one
+    #: only the log does.
     reason: str
     status: int = 403  #: HTTP status.
-    suggestion: str = ""  #: What the sender can do; '' if the sender is told no more than `REFUSAL`.
+    suggestion: str = ""  #: What the sender can do; '' if the sender only gets `REFUSAL`.
     retry_after_s: int = 0  #: The header Retry-After, in seconds; 0 for none.
 
     @property
     def error(self) -> RagError:
-        """The error that the sender gets."""
+        """The error that is sent to the sender."""
         if not self.suggestion:
             return NOT_LET_IN
         kind = {401: Forbidden, 403: Forbidden, 429: TooMany}.get(self.status, RagError)
@@ -80,7 +81,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of a request: with neither login nor token, the owner at this computer."""
+    """The sender of a request. Without login and token, it is the owner at this computer."""
 
     login: str = ""  #: The login that Tailscale verified; '' without one.
     token: str = field(default="", repr=False)  #: The token that a program sent; '' without one.
@@ -98,10 +99,10 @@ def decide(
 
     Args:
         peer: the address of the other end of the socket.
-        headers: as received, repeats included.
+        headers: as received, including repeated ones.
         token: the token if it is known, else ''.
-        hosts: names of this computer in the tailnet, besides those that end in .ts.net.
-        port: the app's own.
+        hosts: names of this computer in the tailnet, in addition to names that end in .ts.net.
+        port: the port of the app.
 
     """
     sent: dict[str, list[str]] = {}
@@ -140,8 +141,8 @@ def _owner_or_login(
 
 
 def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str]) -> Sender | Refused:
-    """Return the login that ``tailscale serve`` verified, or a refusal unless all other headers are as it
-    sends them."""
+    """Return the login that ``tailscale serve`` verified. Return a refusal if any other header differs from
+    what Serve sends."""
     logins, sources = sent[_LOGIN], sent.get("x-forwarded-for", [])
     others = (name for name in sent if name not in _SERVE_HEADERS and not name.startswith("tailscale-"))
     name = _PORT.sub("", host.lower())
@@ -176,7 +177,7 @@ def _address(written: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 
 def is_loopback(peer: str | None) -> bool:
-    """Whether an address is that of this computer. Names and malformed addresses are not."""
+    """Whether an address belongs to this computer. It is False for names and malformed addresses."""
     address = _address(peer or "")
     return address is not None and address.is_loopback
 

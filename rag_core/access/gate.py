@@ -1,8 +1,8 @@
-"""The gate, ASGI middleware: lets in the senders that `decide` and the library accept, within limits, and
-tells the app who they are.
+"""The gate, as ASGI middleware. It admits the senders that `decide` and the library accept, within limits,
+and tells the app who they are.
 
-A guest never reaches uploads, the server's figures, and any path below ``/_stcore/`` that a page does not
-need, whatever page is open. Pages decide for themselves what they show to whom.
+Guests can never reach uploads, the server's figures, or paths below ``/_stcore/`` that pages do not need.
+Pages decide what they show to whom.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class AccessGate:
         return ActiveRequest(sender, viewer, scope, settings, self._messages, on_message)
 
     async def _sender(self, scope: Scope, headers: Sequence[Header], settings: Settings) -> Sender | Refused:
-        """Find the sender, by a known token or by the way the request came. Raises RagError."""
+        """Find the sender, by a known token or by the headers and peer of the request. Raises RagError."""
         peer = (scope.get("client") or (None,))[0]
         token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
         if token is None:
@@ -146,8 +146,8 @@ class AccessGate:
         return decide(peer, headers, token=token)
 
     async def _on_message(self, request: ActiveRequest) -> None:
-        """Count a message of a page, delay it if its guest sends too many, and check that the sender still
-        has access."""
+        """Count a message of a page, and check that the sender still has access. The message is delayed if
+        its guest sends too many."""
         login = request.sender.login
         self._visits.count(login, request.path)
         if not request.viewer.is_owner:
@@ -158,7 +158,7 @@ class AccessGate:
 
 
 def _declared_size(headers: Sequence[Header]) -> int:
-    """The size in bytes of the body that a request declares: 0 if there is none, more than allowed if it is
+    """The declared size of a request's body in bytes: 0 without a body, and more than allowed if the size is
     invalid."""
     declared = [value for name, value in headers if name.lower() == "content-length"]
     sizes = (int(value) if value.isdecimal() and len(value) < 16 else 10**16 for value in declared)

@@ -1,11 +1,11 @@
 """Headers that the gate adds: the sender's identity for the app, and security headers for browsers.
 
-Threat 1. A client may send the identity headers itself. So the gate deletes every inbound header of this
+Threat 1: a client may send the identity headers itself. So the gate deletes every inbound header of this
 family and adds its own. Without them there is no viewer.
 
-Threat 2. Notes are untrusted text, and queries are in the address bar. Should a note ever reach the page as
-markup, the content policy still lets it run no script, load nothing from another host, and sit in no foreign
-frame; no referrer carries a query to a linked site.
+Threat 2: notes are untrusted text, and queries are in the address bar. If a note reached the page as markup,
+the content policy would still prevent scripts, content from other hosts, and foreign frames. No referrer
+carries a query to a linked site.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
 def with_identity(
     received: Iterable[tuple[bytes, bytes]], login: str, *, is_owner: bool
 ) -> list[tuple[bytes, bytes]]:
-    """Replace the identity headers in the received ones by the verified sender's. For a guest, also remove
-    Streamlit's session from the websocket's protocols: resuming a session would let the guest act as
-    whoever opened it, perhaps an owner."""
+    """Replace the received identity headers by the verified sender's.
+
+    For a guest, also remove Streamlit's session from the websocket's protocols. By resuming a session, the
+    guest would act as the person who opened it, perhaps an owner.
+    """
     kept = [(name, value) for name, value in received if not name.lower().startswith(b"x-commonplace-")]
     if not is_owner:
         protocol = b"sec-websocket-protocol"
@@ -52,8 +54,8 @@ def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Vie
 
 
 def security_headers(page: str) -> dict[str, str]:
-    """Return the security headers for an app whose HTML is ``page``: lower-case name → value. Inline
-    scripts are allowed by their hashes, and inline styles in general, as Streamlit writes styles at run
+    """Return the security headers for an app whose HTML is ``page``: lower-case name → value. Inline scripts
+    are allowed by their hashes. Inline styles are allowed in general, because Streamlit writes styles at run
     time."""
     scripts = re.findall(r"<script>(.*?)</script>", page.replace("\r\n", "\n"), re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)

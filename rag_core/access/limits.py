@@ -1,4 +1,4 @@
-"""Limits on requests: size and time for everybody, number for guests."""
+"""Limits on requests: size and time for everyone, and number for guests."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rag_core.access.decide import Refused
 from rag_core.config import Settings
 
 MAX_HEADERS: Final = 64 * 1024
-"""In bytes, names and values together; browsers send a few thousand."""
+"""Maximum bytes of the headers, names and values together. Browsers send a few thousand."""
 MAX_OPEN: Final = 100
-"""Connections of one guest at a time, far more than browsers open."""
+"""Maximum open connections of one guest, far more than browsers open."""
 
 TOO_SLOW: Final = Refused("The body took too long to arrive.", 408, "Send it again, without a pause.")
 HEADERS_TOO_LARGE: Final = Refused(
@@ -22,7 +22,7 @@ HEADERS_TOO_LARGE: Final = Refused(
 
 
 def refuse_larger(size: int, settings: Settings) -> Refused | None:
-    """Return the refusal of a body or message of ``size`` bytes, None if it is small enough."""
+    """Return the refusal of a body or message of ``size`` bytes; None if it is small enough."""
     if size <= settings.max_body_kb * 1024:
         return None
     return Refused(f"The body is larger than {settings.max_body_kb} kB.", 413, "Ask for less at once.")
@@ -35,14 +35,14 @@ def too_many(wait_s: float) -> Refused:
 
 
 class RateLimiter:
-    """A token bucket for each guest. It fills evenly, up to the number of requests allowed a minute."""
+    """A token bucket for each guest. It fills evenly, up to the number of requests allowed in a minute."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, login: str, per_minute: int) -> float:
-        """Take one request from the guest's bucket. Returns 0.0, or the seconds to wait if the bucket is
+        """Take one request from the guest's bucket. Return 0.0, or the seconds to wait if the bucket is
         empty."""
         now = self._now()
         left, then = self._left.get(login, (per_minute, now))

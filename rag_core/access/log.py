@@ -1,8 +1,8 @@
 """Bounded logs of requests: refusals, the server's warnings, and visits of people.
 
-Threat. A client sends refused requests, data that is no HTTP, or widget values of a wrong type, as often as
-it can. Each would write a warning or kilobytes of traceback, some with text of the client's choice. So each
-reason, or place in the code, gets at most one short line a second.
+Threat: a client may send refused requests, data that is not HTTP, or widget values of a wrong type, as often
+as it can. Each would write a warning or kilobytes of traceback, partly with text from the client. So each
+reason, or place in the code, is logged in at most one short line a second.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the
 _EVERY_S: Final = 1.0
 _WRITTEN_EVERY_S: Final = 10.0
 _MAX_CALLS: Final = 6
-_MAX_WAITING: Final = 200  # logins, by interface; a tailnet has fewer, a flood of invented names more
+_MAX_WAITING: Final = 200  # logins, by interface; a tailnet has fewer, but a flood of invented names has more
 _LOG = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Lets each key through once a second."""
+    """Admits each key once a second."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._last: dict[Hashable, tuple[float, int]] = {}  # when it was written, and lines skipped since
+        # time of its last line, and number of lines skipped since
+        self._last: dict[Hashable, tuple[float, int]] = {}
 
     def admit(self, key: Hashable) -> str | None:
-        """Return None if the line must be skipped. Otherwise return a text to add to it: the number of
+        """Return None if the line must be skipped. Otherwise return a text to add to the line: the number of
         lines skipped before, or ''."""
         now = self._now()
         with self._lock:
@@ -52,15 +53,15 @@ class Throttle:
 
 
 class ServerLog(logging.Filter):
-    """A log filter that drops records below *warning*, and repeats within a second. It cuts a traceback to
-    one line, and replaces values in messages by an ellipsis, except numbers."""
+    """A log filter that drops records below *warning*, and repetitions within a second. It cuts a traceback
+    to one line, and replaces values in messages by an ellipsis, except numbers."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._throttle = Throttle(now)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write a record, after shortening it."""
+        """Shorten a record, and return whether to write it."""
         if record.levelno < logging.WARNING:
             return False
         more = self._throttle.admit((record.pathname, record.lineno))
@@ -93,8 +94,7 @@ def _in_a_line(error: BaseException) -> str:
 
 
 class Visits:
-    """Counts the visits of people and writes the counts every few seconds. It never records what they ask
-    for."""
+    """Counts the visits of people and writes the counts every few seconds. It never records their queries."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library

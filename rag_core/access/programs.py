@@ -1,6 +1,6 @@
 """REST and MCP: their paths and tokens, and the router that answers them before Streamlit does.
 
-Streamlit would refuse addresses with ``..`` in its own words. REST takes them as names and answers in JSON.
+Streamlit would refuse addresses with ``..`` in its own words. REST accepts them as names and answers in JSON.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def is_program(path: str) -> bool:
 
 
 def sent_token(path: str, headers: Iterable[Header]) -> str | None:
-    """Return the token in a request to REST or MCP: None if there are no credentials, '' for credentials of
-    another kind or more than one. Always None for pages, which take no tokens."""
+    """Return the token in a request to REST or MCP: None without credentials, '' for other or several
+    credentials. Pages accept no tokens, so it is always None for them."""
     sent = [value for name, value in headers if name.lower() == "authorization"]
     if not is_program(path) or not sent:
         return None

@@ -1,5 +1,5 @@
-"""One request or websocket under way behind the gate. The gate can end it at any moment; its body is bounded
-in size and time, and each websocket message is checked."""
+"""One running request or websocket behind the gate. The gate can end it at any moment. Its body is limited in
+size and time, and each websocket message is checked."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ from rag_core.types import Viewer
 
 _MESSAGE_TOO_BIG: Final = 1009  # both codes are of RFC 6455
 _POLICY_VIOLATION: Final = 1008
-_GRACE_S: Final = 2.0  # for the app to end by itself when its request is ended
+_GRACE_S: Final = 2.0  # seconds for the app to finish after its request was ended
 
 _current: ContextVar[ActiveRequest | None] = ContextVar("request", default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class PageMessages:
-    """Two functions that read the websocket messages of a page. ``guest_may_send`` says whether a guest's
-    message may pass. ``to_page`` returns a message without local paths, and the id of the session that the
-    message starts ('' for most)."""
+    """Two functions that read the websocket messages of a page.
+
+    ``guest_may_send`` returns whether a guest's message may pass. ``to_page`` returns a message without local
+    paths, and the id of the session that the message starts ('' for most messages).
+    """
 
     guest_may_send: Callable[[bytes], bool]
     to_page: Callable[[bytes], tuple[bytes, str]]
@@ -39,14 +41,14 @@ class PageMessages:
 
 @dataclass(eq=False, repr=False)
 class ActiveRequest:
-    """A request that was let in and goes on to the app."""
+    """A request that was admitted and is passed on to the app."""
 
     sender: Sender
-    viewer: Viewer  #: Who the sender is to the library.
-    scope: Scope  #: The ASGI scope that the app sees.
-    settings: Settings  #: The owner's settings when the request was let in.
-    messages: PageMessages  #: How to read the websocket messages of a page.
-    #: Awaited before each websocket message goes on to the app; None for nothing.
+    viewer: Viewer  #: The sender's viewer in the library.
+    scope: Scope  #: The ASGI scope passed to the app.
+    settings: Settings  #: The owner's settings when the request was admitted.
+    messages: PageMessages  #: Functions that read the websocket messages of a page.
+    #: Awaited before each websocket message is passed to the app; None for nothing.
     on_message: Callable[[ActiveRequest], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
@@ -54,7 +56,7 @@ class ActiveRequest:
         self.is_websocket = self.scope["type"] == "websocket"
         asked = [value for name, value in self.scope["headers"] if name.lower() == b"sec-websocket-protocol"]
         protocols = [*b",".join(asked).decode("latin-1").split(","), "", "", ""]
-        self.session = protocols[2].strip()  # that a page asks to resume, as Streamlit reads it
+        self.session = protocols[2].strip()  # the session that a page asks to resume, as Streamlit reads it
         self._checks_body = not self.is_websocket and not is_upload(self.path)
         self._body_deadline = time.monotonic() + self.settings.body_timeout_s
         self._body_size = 0
@@ -62,7 +64,7 @@ class ActiveRequest:
         self._ended: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
 
     def end(self, why: Refused) -> None:
-        """Stop the request: nothing passes any more, in either direction."""
+        """Stop the request. From now on nothing passes in either direction."""
         if not self._ended.done():
             self._ended.set_result(why)
 
@@ -104,7 +106,7 @@ class ActiveRequest:
         await send(message)
 
     async def _receive(self, receive: Receive) -> Message:
-        """Return the next message for the app. It is a disconnect if the request was ended, or its body is
+        """Return the next message for the app. It is a disconnect if the request was ended, or if its body is
         too slow or too large."""
         while not self._ended.done():
             coming = asyncio.ensure_future(receive())
@@ -123,7 +125,7 @@ class ActiveRequest:
         return {"type": "http.disconnect"}
 
     async def _passes(self, message: Message) -> bool:
-        """Whether the app may get a message. A message that is too large ends the request."""
+        """Whether a message may pass to the app. A message that is too large ends the request."""
         if message["type"] == "http.request" and self._checks_body:
             self._body_size += len(message.get("body", b""))
             self._checks_body = message.get("more_body", False)
@@ -140,19 +142,19 @@ class ActiveRequest:
 
 
 def current_session() -> str:
-    """The Streamlit session of the page whose message is being handled, '' if there is none. Threads that
-    Streamlit starts for the message know it, too."""
+    """Return the Streamlit session of the page whose message is being handled; '' without a message. It is
+    also known in threads that Streamlit starts for the message."""
     request = _current.get()
     return request.session if request is not None else ""
 
 
 def is_upload(path: str) -> bool:
-    """Whether a path is one at which Streamlit takes uploaded files."""
+    """Whether Streamlit accepts uploaded files at a path."""
     return path.startswith("/_stcore/upload_file/")
 
 
 async def refuse(why: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request or handshake with a refusal, and close its connection, as the rest of a body may
+    """Answer a request or handshake with a refusal. Then close its connection, because the rest of a body may
     still arrive."""
     if scope["type"] == "websocket":
         await receive()

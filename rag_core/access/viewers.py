@@ -1,7 +1,7 @@
 """The viewers of senders, and ending the requests of senders who lost access.
 
-Threat. The owner withdraws a store, a person or a token while its holder has a page or stream open. So the
-library is asked again each second and before each message, and a request that may not continue is ended.
+Threat: the owner may withdraw a store, a person or a token while a page or stream of this sender is open. So
+the library is asked again each second and before each message, and a request that may not continue is ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Viewers:
         self._checking: asyncio.Task[None] | None = None
 
     async def settings(self) -> Settings:
-        """Return the settings; the defaults if they cannot be read."""
+        """Return the settings, or the defaults if the settings cannot be read."""
         if self._settings is None:
             try:
                 self._settings = (await asyncio.to_thread(self._library)).settings
@@ -44,7 +44,7 @@ class Viewers:
         return self._settings
 
     async def find(self, sender: Sender) -> Viewer | None:
-        """Return the viewer of ``sender``, None if there is no access. Raises RagError."""
+        """Return the viewer of ``sender``; None without access. Raises RagError."""
 
         def ask() -> Viewer | None:
             sharing = self._library().sharing
@@ -76,10 +76,10 @@ class Viewers:
                 await self.check(*(request for request in under_way if request.sender == sender))
 
     async def check(self, *requests: ActiveRequest) -> None:
-        """End those of the requests, all by one sender, that may not go on."""
+        """End the given requests that may not continue. All of them are from one sender."""
         try:
             now = await self.find(requests[0].sender)
-        except Exception:  # without an answer nobody continues
+        except Exception:  # if the check fails, nobody may continue
             _LOG.exception("The list of people with access cannot be read.")
             now = None
         for request in requests:
@@ -88,8 +88,8 @@ class Viewers:
 
 
 def _has_lost(request: ActiveRequest, now: Viewer) -> bool:
-    """Whether the sender may do less than at the start, and only this check ends the request. A guest's
-    page asks the library itself; streams, and pages of owners who became guests, do not."""
+    """Whether the sender has fewer rights than at the start, and nothing else ends the request. A guest's
+    page asks the library itself. Streams, and pages of owners who became guests, do not."""
     before = request.viewer
     less = not before.stores <= now.stores or before.may_ask > now.may_ask
     return not now.is_owner and (before.is_owner or (less and not request.is_websocket))

@@ -1,5 +1,5 @@
 """Models of all answers of REST, MCP and ``--json``. ``Model.of(value)`` reads the attributes of a library
-value; `shows` takes over its fields, and `at` names one that has another name here or lies deeper."""
+value. `shows` adds the value's fields to a model, and `at` takes a field from another path."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ _M = TypeVar("_M", bound=Shown)
 
 
 def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
-    """Return a class decorator that adds the fields of the dataclasses ``values`` to a model, except those
-    it already has, those named in ``without``, and internal ones."""
+    """Return a class decorator that adds the fields of the dataclasses ``values`` to a model. Left out are
+    fields that the model already has, fields in ``without``, and internal fields."""
 
     def complete(model: type[_M]) -> type[_M]:
         named = {*without.split(), *model.model_fields}
@@ -79,7 +79,7 @@ TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 DocumentState = Literal["indexed"] | FileState
 _Pending = Annotated[int, described("Passages that are found by words only until they are embedded.")]
 _OnDisk = Annotated[TextOrNull, described("Null for a guest.")]
-_Anchor = Annotated[str | None, described("Where it is, such as `page 3`. Null where the lines say it.")]
+_Anchor = Annotated[str | None, described("The place, such as `page 3`. Null if line numbers say it.")]
 
 
 class ErrorText(Shown):
@@ -102,7 +102,7 @@ class Metadata(Shown):
     folder: str
     anchor_type: str
     anchor_ref: str
-    split_part: Annotated[int, described("Which part of a section that is too long; 0 for a whole one.")]
+    split_part: Annotated[int, described("Number of this part of a long section; 0 for a whole section.")]
     date: str
 
 
@@ -130,18 +130,18 @@ class Hit(Shown):
 
 
 class Freshness(Shown):
-    looking: Annotated[bool, described("Whether a run still looks for changed files.")]
-    reading: Annotated[int, described("Files that a run still reads.")]
+    looking: Annotated[bool, described("Whether a run is still looking for changed files.")]
+    reading: Annotated[int, described("Number of files that a run still has to read.")]
     waiting: Annotated[int, described("Passages that are found by words only until they are embedded.")]
-    failed: Annotated[int, described("Files that could not be read.")]
-    eta_seconds: Annotated[Seconds, described("Seconds that a run still takes for what it does now.")] = at(
+    failed: Annotated[int, described("Number of files that could not be read.")]
+    eta_seconds: Annotated[Seconds, described("Seconds until a run has finished its present phase.")] = at(
         "eta"
     )
-    pictures: Annotated[int, described("Pictures and pages of scans whose text a run still reads.")]
+    pictures: Annotated[int, described("Number of pictures and scanned pages still to read.")]
 
     @computed_field
     def summary(self) -> str:
-        """All of it in one line, such as *up to date*."""
+        """The freshness in one line, such as *up to date*."""
         eta, pictures = self.eta_seconds, self.pictures
         state = types.Freshness(self.looking, self.reading, self.waiting, self.failed, eta, pictures)
         return wording.freshness(state)
@@ -155,13 +155,13 @@ _Freshness = Annotated[
 @shows(types.Answer, without="notices fitting fits_more by_words")
 class Answer(Shown):
     query: str = at("query", "raw")
-    store: Annotated[OnlyOne, described("The one store that was searched, else null.")] = at("stores")
+    store: Annotated[OnlyOne, described("The store, if only one was searched; else null.")] = at("stores")
     stores: list[str]
     convincing: Annotated[bool, described("Whether any result fits the query.")]
     results: list[Hit] = at("hits")
     total_results: Size = at("hits")
-    has_more: Annotated[bool, described("Whether more results follow that fit the query.")]
-    unshown: Annotated[int, described("How many near misses follow at least; `offset` gives them.")]
+    has_more: Annotated[bool, described("Whether more results that fit the query follow.")]
+    unshown: Annotated[int, described("Near misses that follow, at least; `offset` returns them.")]
     query_time_ms: Tenths
     timestamp: Annotated[str, described("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
@@ -174,16 +174,16 @@ class Answer(Shown):
         list[int],
         described("Results with a score of at least 0.0, 0.1 … 1.0, whatever `min_score` is."),
     ]
-    group: Annotated[Group, described("What a result is, and what all numbers count.")]
-    facets: Annotated[dict[str, dict[str, int]] | None, described("Documents that match, if asked for.")]
+    group: Annotated[Group, described("The kind of result, which all numbers count.")]
+    facets: Annotated[dict[str, dict[str, int]] | None, described("Documents that match, if requested.")]
     properties: Annotated[
         dict[str, dict[str, int]] | None,
-        described("Their commonest front matter properties, with the facets."),
+        described("The commonest front matter properties of these documents, with the facets."),
     ]
 
     @classmethod
     def with_freshness(cls, answer: types.Answer, now: types.Freshness | None) -> Self:
-        """Return the model of a search's result, with how up to date its stores are."""
+        """Return the model of a search's result, including the freshness of its stores."""
         return cls.of(answer).model_copy(update={"freshness": Freshness.of(now) if now else None})
 
 
@@ -199,7 +199,7 @@ class SharedFile(Shown):
     state: DocumentState
     reason: str
     chunks: int
-    part_count: Annotated[int, described("How many documents it holds, such as messages; 0 for most files.")]
+    part_count: Annotated[int, described("Number of documents in the file, such as messages; mostly 0.")]
     absolute_path: _OnDisk
 
 
@@ -215,7 +215,7 @@ class Files(Shown):
 
 
 class Passage(Shown):
-    """A passage in reading order; its first ``repeats`` characters are the end of the one before."""
+    """A passage in reading order. Its first ``repeats`` characters repeat the end of the passage before."""
 
     id: str = at("key")
     start_line: int
@@ -228,21 +228,21 @@ class Passage(Shown):
 
 @shows(types.DocumentLink)
 class Link(Shown):
-    """A link; the file is null where it leads to nothing."""
+    """A link. The file is null if the target does not exist."""
 
     file_path: str | None = at("path")
 
 
 @shows(types.Similar)
 class Similar(Shown):
-    """A document near in meaning, with its nearest passage."""
+    """A document of similar meaning, with its nearest passage."""
 
     file_path: str = at("document", "path")
     title: str = at("document", "title")
     file_type: str = at("document", "file_type")
     similarity: Rounded
-    relevant: Annotated[bool, described("Whether it is nearer than unrelated texts are.")]
-    is_linked: Annotated[bool, described("Whether one of both links to the other.")]
+    relevant: Annotated[bool, described("Whether it is more similar than unrelated texts.")]
+    is_linked: Annotated[bool, described("Whether one of the two documents links to the other.")]
     id: str = at("key")
 
 
@@ -252,7 +252,7 @@ class SimilarDocuments(Shown):
 
 
 def similar(store: str, documents: Iterable[types.Similar]) -> SimilarDocuments:
-    """Return the model of the documents nearest in meaning, nearest first."""
+    """Return the model of the documents most similar in meaning, in order."""
     return SimilarDocuments.model_construct(
         store=store, similar=[Similar.of(document) for document in documents]
     )
@@ -260,7 +260,7 @@ def similar(store: str, documents: Iterable[types.Similar]) -> SimilarDocuments:
 
 @shows(types.FilePart)
 class Part(Shown):
-    """A document in a file that holds many, such as a message of a mailbox."""
+    """A document in a file with many documents, such as a message of a mailbox."""
 
     file_path: Annotated[str, described("The path of the file, then # and the name of the part.")] = at(
         "address"
@@ -271,13 +271,13 @@ class Part(Shown):
 
 class _Text(Shown):
     store: str
-    part: Annotated[str, described("What it is called in its file, if that holds many documents.")]
-    parts: Annotated[list[Part], described("The newest documents that it holds, if it is such a file.")]
+    part: Annotated[str, described("The name of this part, if the file contains many documents.")]
+    parts: Annotated[list[Part], described("The newest documents in the file, if it contains many.")]
     newer: Part | None
     older: Part | None
     aliases: list[str]
     properties: Annotated[
-        dict[str, str], BeforeValidator(dict), described("What else the front matter says.")
+        dict[str, str], BeforeValidator(dict), described("Other properties of the front matter.")
     ]
     warnings: list[str]
     passages: list[Passage]
@@ -321,14 +321,14 @@ class SharedStore(Shown):
 
 
 def _in_s3(part: int) -> Any:
-    """Return a validator that takes one part of an address ``s3vectors://BUCKET/INDEX``: BUCKET is 2, INDEX
-    is 3. Other addresses become null."""
+    """Return a validator that extracts one part of an address ``s3vectors://BUCKET/INDEX``: 2 is BUCKET, 3 is
+    INDEX. Other addresses become null."""
     return BeforeValidator(lambda at: at.split("/")[part] if at.startswith("s3vectors:") else None)
 
 
 @shows(types.StoreInfo, without="generation notices")
 class Store(SharedStore):
-    """A store; ``bucket_name`` and ``index_name`` are those of Amazon S3 Vectors."""
+    """A store. ``bucket_name`` and ``index_name`` are set only for Amazon S3 Vectors."""
 
     bucket_name: Annotated[str | None, _in_s3(2)] = at("address")
     index_name: Annotated[str | None, _in_s3(3)] = at("address")
@@ -354,27 +354,27 @@ class Stores(Shown):
 
 
 class Status(Stores):
-    """The status of all stores, with the runs and the data folder."""
+    """The status of all stores, with the running jobs and the data folder."""
 
     running: list[Job]
     data_dir: str
 
 
 def stores(infos: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
-    """Return the model of the stores ``infos``, with a warning for each that cannot be read. Guests get
+    """Return the model of the stores ``infos``, with a warning for each store that cannot be read. Guests get
     fewer fields."""
     kind = Store if viewer.is_owner else SharedStore
     return Stores.model_construct(stores=[kind.of(info) for info in infos], warnings=list(warnings))
 
 
 def status(known: reports.Status, viewer: Viewer) -> Stores:
-    """Return the model of the status of all stores. Guests see neither runs nor folders."""
+    """Return the model of the status of all stores. Guests get neither jobs nor folders."""
     return Status.of(known) if viewer.is_owner else stores(known.stores, known.warnings, viewer)
 
 
 @shows(replies.Reference)
 class Reference(Shown):
-    """A numbered passage; ``spans`` are the places in ``content`` that were quoted word for word."""
+    """A numbered passage. ``spans`` are the parts of ``content`` that are quoted word for word."""
 
     id: str = at("key")
     anchor: _Anchor
@@ -389,7 +389,7 @@ class Quote(Shown):
 
 @shows(replies.Statement)
 class Statement(Shown):
-    """A sentence of an answer, compared with its passages."""
+    """A sentence of an answer, checked against its passages."""
 
     references: list[int] = at("numbers")
     quotes: list[Quote]
@@ -407,7 +407,7 @@ class Reply(Shown):
     ]
     references: list[Reference]
     found: Annotated[bool, described("Whether any passage fits the question.")]
-    retrieved_chunks: Annotated[int, described("How many passages that fit were given.")]
+    retrieved_chunks: Annotated[int, described("Number of passages that fit and were given to the model.")]
     statements: list[Statement]
     pending: _Pending
     freshness: _Freshness
@@ -417,4 +417,4 @@ class Reply(Shown):
 
 
 class Unanswered(Error, Reply):
-    """No model answers; the passages that fit are still included."""
+    """No model answers. The passages that fit are included."""

@@ -36,28 +36,28 @@ from rag_core.library import Library
 from rag_core.types import Viewer
 
 Handler = Callable[[Request], Awaitable[Response]]
-_AT_ONCE = 6  # threads; more would only wait for each other: Python computes in one
+_AT_ONCE = 6  # threads; more would only wait for each other, as Python computes in one
 _ASKS_AT_ONCE = 16  # threads for questions, which wait for a model most of the time
 _PICTURES_AT_ONCE = 4  # threads
 _NO_PARAMETERS = Kind(Nothing)
 
 
 def picture_workers() -> RequestWorkers:
-    """Make the threads that all interfaces use to wait for pictures."""
+    """Create the threads in which all interfaces wait for pictures."""
     return RequestWorkers(_PICTURES_AT_ONCE, "pictures")
 
 
 def rest(
     library: Callable[[], Library], viewer_of: ViewerOf, pictures: RequestWorkers | None = None
 ) -> Mount:
-    """Return the routes of all operations below `PREFIX`. ``library`` gives the library of this process and
-    is called in worker threads; ``pictures`` are those of `picture_workers`."""
+    """Return the routes of all operations below `PREFIX`. ``library`` returns the library of this process and
+    is called in worker threads. ``pictures`` are the threads of `picture_workers`."""
     root, _, version = API_PREFIX.rpartition("/")
     workers = RequestWorkers(_AT_ONCE, "rest")
     others = {"ask": RequestWorkers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
     routes = [
         Route(
-            f"/{version}{operation.path.replace('{path}', '{path:path}')}",  # it may hold slashes
+            f"/{version}{operation.path.replace('{path}', '{path:path}')}",  # it may contain slashes
             _handler(operation, library, viewer_of, others.get(operation.name, workers)),
             methods=[operation.method],
         )
@@ -81,8 +81,8 @@ def _handler(
     act = operation.act
 
     async def handle(request: Request, viewer: Viewer) -> Response:
-        """Answer one request: with JSON or, for a question, also with a stream of events. An error of a
-        question includes the passages."""
+        """Answer one request with JSON; for a question, also with a stream of events if requested. An error
+        of a question includes the passages."""
         if operation.method == "POST":
             parameters_of(request.query_params, {}, _NO_PARAMETERS)
             given = operation.given.read(await body_of(request))
@@ -125,8 +125,8 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
 
 
 def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: ViewerOf) -> Handler:
-    """Wrap ``act``: it is called with the request's viewer, who must be known. A RagError becomes an error
-    response."""
+    """Return a handler that calls ``act`` with the request's viewer, who must be known. A RagError becomes an
+    error response."""
 
     async def handle(request: Request) -> Response:
         viewer = None
@@ -143,12 +143,12 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    """Return the response to an unknown address or method, or to an unexpected exception, which the server
-    logs."""
+    """Return the response to an unknown address or method, or to an unexpected exception. The server logs the
+    exception."""
     if not isinstance(error, HTTPException):
         return json_response(UNFORESEEN.as_dict(), 500)
     status, headers = error.status_code, error.headers
-    lists = f"{API_PREFIX}{DOCUMENT} lists all that there is."
+    lists = f"{API_PREFIX}{DOCUMENT} lists all addresses."
     where: RagError = NotFound("There is nothing here.", lists)
     if status == 405:
         where = InvalidInput("This address does not take that method.", lists)

@@ -1,5 +1,8 @@
-"""Answering a question over HTTP, as one JSON value or as events: ``references`` (the passages, once),
-``statement`` (each as soon as it is checked), then ``reply`` (the whole answer) or ``error``."""
+"""Answering a question over HTTP, as one JSON value or as events.
+
+The events are ``references`` (the passages, once), ``statement`` (each one as soon as it is checked), then
+``reply`` (the whole answer) or ``error``.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from rag_core.types import Viewer
 
 
 class Unanswered(LLMError):
-    """The error when no model answers. ``reply`` still has the passages."""
+    """The error if no model answers. ``reply`` contains the passages."""
 
     def __init__(self, reply: Reply) -> None:
         notices = [notice.message for notice in reply.notices]
@@ -75,7 +78,7 @@ Event = tuple[str, Any]
 async def events(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> AsyncGenerator[Event]:
-    """Answer a question and yield the events; the last one is ``reply``. Closing the generator stops the
+    """Answer a question and yield the events. The last event is ``reply``. Closing the generator stops the
     model. Raises as `whole_reply`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop, told = threading.Event(), Draft()
@@ -110,5 +113,5 @@ async def events(
 
 
 def event_text(event: Event) -> bytes:
-    """An event in the format of server-sent events."""
+    """Return an event in the format of server-sent events."""
     return f"event: {event[0]}\ndata: {json.dumps(event[1], default=BaseModel.model_dump)}\n\n".encode()

@@ -18,7 +18,7 @@ _CSV_COLUMNS = (
     "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
     " content"
 ).split()  # then every other field that people see
-# What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
+# Characters at the start of a formula in spreadsheets, as typed on a Western or an East Asian keyboard.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -26,7 +26,7 @@ JsonValue: TypeAlias = "BaseModel | Mapping[str, Any]"
 
 
 def plain(text: str) -> str:
-    """Remove control characters from ``text``; lines end with a line feed."""
+    """Remove control characters from ``text``. Lines end with a line feed."""
     return _CONTROL.sub("�", re.sub("\r\n?", "\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
@@ -49,7 +49,7 @@ def json_bytes(value: JsonValue) -> bytes:
 
 def editor_place(hit: Hit) -> str:
     """Return ``path:line`` for editors: the absolute path for the owner, the path in the store for a guest.
-    Pages and other parts of documents have no line."""
+    The line is left out for pages and other places without lines."""
     path = hit.document.absolute_path or hit.document.path
     return path if hit.anchor is not None else f"{path}:{hit.start_line}"
 
@@ -57,15 +57,15 @@ def editor_place(hit: Hit) -> str:
 def hits_csv(answer: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
     """Return the hits as CSV (RFC 4180) in UTF-8, with numbers as in JSON.
 
-    ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
-    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``.
+    ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. Text that a spreadsheet would run as a
+    formula gets an apostrophe at its beginning. Only the owner gets the last column, ``absolute_path``.
     """
     from rag_core.api import answers
     from rag_core.hits import SEEN
 
     columns = [*dict.fromkeys((*_CSV_COLUMNS, *SEEN))] + ["absolute_path"] * viewer.is_owner
     file = io.StringIO()
-    # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.
+    # Every text is in quotes: in countries with a decimal comma, spreadsheets would split at semicolons.
     table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
     table.writeheader()
     table.writerows(_row(answers.Hit.of(hit).model_dump()) for hit in answer.hits)

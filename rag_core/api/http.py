@@ -1,5 +1,5 @@
-"""HTTP for REST: worker threads, a bounded body, strict JSON, and errors as JSON. Nothing of a body is
-logged; an error repeats at most forty characters of it, to its sender."""
+"""HTTP for REST: worker threads, a bounded body, strict JSON, and errors as JSON. Bodies are never logged. An
+error repeats at most forty characters of a body, to its sender."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PICTURE = "image/webp"
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 IsOver = Callable[[], bool]
-"""Whether work is to end early; for any thread."""
+"""Whether work must end early. Any thread may call it."""
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
-"""The sender of a request, from the headers that the gate sets; None if unknown."""
+"""Returns the sender of a request from the headers set by the gate; None if unknown."""
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
@@ -57,8 +57,8 @@ UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
 
 
 class RequestWorkers:
-    """Threads that answer requests: ``at_once`` for the owner, and half as many for guests, so that the
-    owner never waits for them."""
+    """Threads that answer requests: ``at_once`` for the owner, and half as many for guests. So the owner
+    never waits for guests."""
 
     def __init__(self, at_once: int, name: str) -> None:
         self._of_owner = ThreadPoolExecutor(at_once, name)
@@ -78,15 +78,15 @@ class RequestWorkers:
         work: Callable[[IsOver], _T],
         hung_up: threading.Event | None = None,
     ) -> _T:
-        """Run ``work(is_over)`` in a thread and return its result. ``is_over()`` becomes True when the
-        client disconnects or the app ends; ``work`` should then stop.
+        """Run ``work(is_over)`` in a thread and return its result. ``is_over()`` becomes True when the client
+        disconnects or the app ends; ``work`` should then stop.
 
-        If no thread is free before that, ``work`` is never called. ``hung_up`` is set when nobody waits for
-        the result.
+        If this happens before a thread is free, ``work`` is never called. ``hung_up`` is set when the result
+        is no longer needed.
 
         Raises:
             RequestRefused: the client disconnected.
-            Stopped: the app ends.
+            Stopped: the app is ending.
 
         """
         hung_up = hung_up or threading.Event()
@@ -112,7 +112,7 @@ class RequestWorkers:
             watching.cancel()
 
     def end(self) -> None:
-        """Stop current and future calls of `run_while_connected`. Can be called from any thread."""
+        """Stop current and future calls of `run_while_connected`. Any thread may call this."""
         self._ending.set()
 
 
@@ -131,21 +131,20 @@ class RequestRefused(RagError):
 
 
 def json_response(value: JsonValue, status: int = 200, headers: Mapping[str, str] = {}) -> Response:
-    """Return a response with ``value`` as JSON, which is not cached."""
+    """Return a response with ``value`` as JSON. The response is not cached."""
     headers = {"cache-control": "no-store", **headers}
     return Response(json_bytes(value), status, headers, media_type=JSON)
 
 
 def picture_response(picture: bytes) -> Response:
-    """Return a response with a picture, which is not cached, and which browsers must not treat as another
-    type."""
+    """Return a response with a picture. It is not cached, and browsers must not treat it as another type."""
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
     return Response(picture, 200, headers, media_type=PICTURE)
 
 
 def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
-    """Return the HTTP status of an error, then the error to send. Unless ``for_owner``, server errors are
-    replaced by one without details, such as servers and paths."""
+    """Return the HTTP status of an error, and the error to send. Unless ``for_owner``, server errors are
+    replaced by an error without details such as servers and paths."""
     if isinstance(error, RequestRefused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
@@ -158,8 +157,8 @@ def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
 
 
 async def body_of(request: Request) -> Any:
-    """Return the JSON value in the body. Raises RequestRefused for another content type or too large a
-    body, InvalidInput for invalid JSON."""
+    """Return the JSON value in the body. Raises RequestRefused for another content type or a body that is too
+    large, and InvalidInput for invalid JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise RequestRefused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
@@ -182,7 +181,7 @@ async def body_of(request: Request) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object from its pairs. Raises InvalidInput if a name comes twice."""
+    """Return a JSON object from its pairs. Raises InvalidInput for a repeated name."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise InvalidInput("A field is sent twice.", "Send each field once.")

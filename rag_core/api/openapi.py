@@ -73,8 +73,8 @@ def _operation(operation: Operation, answer: Schema) -> dict[str, Any]:
 
 
 def _responses(answer: dict[str, Schema], codes: Iterable[int], *, asks: bool = False) -> dict[str, Any]:
-    """Return the responses of an operation: ``answer`` (media type → schema), and one for each error code.
-    With ``asks``, error 502 also holds the passages."""
+    """Return the responses of an operation: ``answer`` (media type → schema), and one response for each error
+    code. With ``asks``, error 502 also has the passages."""
     content: dict[str, Any] = {kind: {"schema": schema} for kind, schema in answer.items()}
     responses = {"200": {"description": "The answer.", "content": content}}
     for code in sorted(codes):

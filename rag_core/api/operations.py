@@ -1,5 +1,5 @@
 """The table of REST operations: the request, the answer and the library's method of each. An unknown store is
-400 in a body or a parameter and 404 in the address, whether it does not exist or is not granted."""
+400 in a body or a parameter and 404 in the address, whether the store does not exist or is not granted."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Operation:
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    given: RequestKind  #: Validates its body (POST), or its parameters, some of them in ``path``.
-    answer: Any  #: A model of `answers`, a union, or ``bytes`` for a picture.
+    given: RequestKind  #: Validates the body (POST), or the parameters, some of which are in ``path``.
+    answer: Any  #: A model of `answers`, a union of models, or ``bytes`` for a picture.
     act: Operate | None  #: None for a picture, and for a question, which `asking` answers.
     refusals: tuple[int, ...] = ()
 
@@ -38,7 +38,7 @@ def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers
 
 
 def what_was_found(library: Library, viewer: Viewer, answer: types.Answer) -> answers.Answer:
-    """Return the model of a search's result. For the owner it says how up to date the stores are."""
+    """Return the model of a search's result. The owner also gets the freshness of the stores."""
     now = library.jobs.freshness(viewer, answer.stores) if viewer.is_owner else None
     return answers.Answer.with_freshness(answer, now)
 
@@ -74,7 +74,7 @@ OPERATIONS: tuple[Operation, ...] = (
         RequestKind(requests.Question), answers.Reply, None, (502, 503),
     ),
     Operation(
-        "status", "GET", "/status", "Every store, what is running, and what was not finished.",
+        "status", "GET", "/status", "Every store, running jobs, and unfinished work.",
         _NOTHING, answers.Status | answers.Stores,
         lambda library, viewer, _: answers.status(library.stores.status(viewer), viewer),
     ),
@@ -92,7 +92,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "documents", "GET", "/documents",
-        "The files of a store; for its owner each compared with the disk.",
+        "The files of a store. For the owner, each is compared with the disk.",
         RequestKind(requests.FilesOfStore), answers.Files, _documents,
     ),
     Operation(

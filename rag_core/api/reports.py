@@ -43,7 +43,7 @@ def steps(diagnosed: Iterable[reports.DiagnosisStep]) -> list[JsonReport]:
 
 
 def diagnosis(explained: reports.Diagnosis) -> JsonReport:
-    """Report whether and why a file is found in a store. Without a rank, ``relevant`` is null."""
+    """Report whether and why a file is found in a store. ``relevant`` is null if there is no rank."""
     return {
         "store": explained.store,
         "file_path": explained.path,
@@ -63,7 +63,7 @@ def health(result: reports.Health) -> JsonReport:
 
 
 def connection(checked: reports.Connection) -> JsonReport:
-    """Report the state of a model, server or service. ``text`` says where the text goes that it gets."""
+    """Report the state of a model, server or service. ``text`` says where text is sent."""
     names = ("key", "name", "kind", "state", "sentence", "used_by", "embedders", "models")
     shown = {name: getattr(checked, name) for name in names}
     return {**shown, "next_step": str(checked.next_step), "text": checked.goes}
@@ -95,7 +95,7 @@ def saved_search(saved: reports.SavedSearch) -> JsonReport:
 
 
 def person(known: reports.Person) -> JsonReport:
-    """Report a person with access. ``stores`` is null for an owner, who may see all."""
+    """Report a person with access. ``stores`` is null for an owner, who may see every store."""
     return {
         "login": known.login,
         "role": "owner" if known.is_owner else "guest",
@@ -107,7 +107,7 @@ def person(known: reports.Person) -> JsonReport:
 
 
 def configuration(settings: Settings) -> JsonReport:
-    """Report every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
+    """Report every setting with its origin. ``layer`` is default, config.yaml, .env or environment."""
     return {
         "data_dir": str(settings.data_dir),
         "config_file": str(settings.config_file),
@@ -118,7 +118,7 @@ def configuration(settings: Settings) -> JsonReport:
 
 
 def evaluation(evaluated: reports.Evaluation) -> JsonReport:
-    """Report how a golden set is answered now, and what changed since the last run."""
+    """Report the results for a golden set, and the changes since the previous evaluation."""
     changes = [{"query": query, "before": before, "now": now} for query, before, now in evaluated.changes]
     queries = [asdict(judged) for judged in evaluated.queries]
     return {"figures": evaluated.figures, "before": evaluated.before, "changes": changes, "queries": queries}

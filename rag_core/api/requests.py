@@ -1,5 +1,5 @@
-"""The requests of REST and MCP: typed dictionaries, published as JSON Schema. Validation is strict: an
-unknown field is refused, and a number in quotes is no number. Errors name the field."""
+"""The requests of REST and MCP: typed dictionaries, published as JSON Schema. Validation is strict: unknown
+fields and numbers in quotes are refused. Errors name the field."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rag_core.types import MAX_DEPTH, FileState, Group, Mode, Sort
 Schema = dict[str, Any]
 
 strict = with_config(ConfigDict(extra="forbid", strict=True))
-"""Decorates a typed dictionary: no other fields, no conversion of types."""
+"""Decorator for a typed dictionary: other fields are refused, and types are not converted."""
 
 
 def _listed(value: Any) -> Any:
@@ -50,7 +50,7 @@ def described(description: str) -> Any:
 
 
 def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = ()) -> Any:
-    """Make a strict typed dictionary class of ``fields``. All are optional except those in ``required``."""
+    """Create a strict typed dictionary class of ``fields``. All are optional except those in ``required``."""
     make, needed = cast("Any", TypedDict), cast("Any", Required)
     kinds = {field: needed[kind] if field in required else kind for field, kind in fields.items()}
     return strict(make(name, kinds, total=False))
@@ -59,7 +59,7 @@ def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = (
 WHOLE: Final = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
-"""Takes 2.0 as the whole number 2, as JSON Schema does."""
+"""Accepts 2.0 as the whole number 2, as JSON Schema does."""
 StoreParam = Annotated[str, Field(min_length=1, max_length=63)]
 StoreParams = Annotated[list[StoreParam], Field(max_length=MAX_OPERATORS)]
 TopK = Annotated[int, Field(ge=1, le=MAX_DEPTH), WHOLE]
@@ -79,11 +79,11 @@ _Values = Annotated[
 ]
 FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
 _SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
-GROUP: Final = "What a result is: a `document` with its best passage, or every passage (`none`)."
+GROUP: Final = "The kind of result: a `document` with its best passage, or each passage alone (`none`)."
 FACETS: Final = "Whether to count what matches by type, tag, folder, store and year."
-SORT: Final = "The order of the passages that fit; near misses follow."
-_HOW_MANY: Final = "Passages to answer from; 0 is the setting `top_k`, else 5."
-_ALL_STORES = "Without any, all that you may see."
+SORT: Final = "The order of passages that fit; near misses follow."
+_HOW_MANY: Final = "Number of passages to answer from; 0 means the setting `top_k`, or 5."
+_ALL_STORES = "Without any, all stores that you may see."
 
 if TYPE_CHECKING:
     Filters = dict[str, Any]
@@ -92,7 +92,7 @@ else:
     Filters = typed_dict(
         "Filters", {key: _Day if each.is_day else _Values for each in FILTERS for key in each.keys}
     )
-    Filters.__doc__ = "As in a query; the values of one key are alternatives, keys are joined by and."
+    Filters.__doc__ = "As in a query. Values of one key are joined by or, keys by and."
 
 
 @strict
@@ -114,7 +114,7 @@ class Search(TypedDict, total=False):
 class Turn(TypedDict):
     question: QueryText
     answer: Annotated[str, Field(max_length=100_000)]
-    private: Annotated[bool, described("As the reply had it.")]
+    private: Annotated[bool, described("The value of `private` in the reply.")]
 
 
 @strict
@@ -122,13 +122,13 @@ class Question(TypedDict, total=False):
     question: Required[QueryText]
     vaults: Annotated[StoreParams, described(f"The stores to ask. {_ALL_STORES}")]
     stores: Annotated[StoreParams, described("Another name for `vaults`, as in a search.")]
-    folders: Annotated[_Texts, described('Only documents below these; "" is those at the top.')]
+    folders: Annotated[_Texts, described('Only documents below these; "" means the top folder.')]
     k: Annotated[K, described(_HOW_MANY)]
     top_k: Annotated[K, described("Another name for `k`, as in a search.")]
     min_score: MinScore
     filters: Filters
     history: Annotated[
-        list[Turn], Field(max_length=100), described("The conversation so far, the oldest question first.")
+        list[Turn], Field(max_length=100), described("The conversation so far, oldest question first.")
     ]
 
 
@@ -145,13 +145,13 @@ class PictureRequest(TypedDict, total=False):
     store: Required[StoreParam]
     path: Required[Path]
     place: Annotated[str, Field(max_length=200), described("The anchor of a hit, such as `page 3`.")]
-    side: Annotated[_Side, described(f"Pixels of its longer side; {SIDE} unless it is said.")]
+    side: Annotated[_Side, described(f"Pixels of the longer side; {SIDE} by default.")]
 
 
 @strict
 class FilesOfStore(TypedDict, total=False):
     store: StoreParam
-    state: Annotated[list[FileState], Field(max_length=100), described("Only files of these states.")]
+    state: Annotated[list[FileState], Field(max_length=100), described("Only files in these states.")]
 
 
 @strict
@@ -168,7 +168,7 @@ _ALSO_CALLED: Final = (
     frozenset({"question", "query", "text"}),
     frozenset({"k", "top_k", "n_results"}),
 )
-"""Synonyms among the names of fields."""
+"""Field names that mean the same."""
 _SHOWN: Final = 40  # characters of a wrong value that an error repeats
 
 
@@ -189,7 +189,7 @@ class RequestKind:
         return {"required": [], **without_titles(schema, schema.pop("$defs", {}))}
 
     def read(self, value: Any) -> Any:
-        """Validate ``value`` and return it. Raises InvalidInput that names the field."""
+        """Validate ``value`` and return it. Raises InvalidInput with the field's name."""
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
@@ -223,7 +223,7 @@ class RequestKind:
 
 
 def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
-    """Return a schema without generated titles; references are replaced by the schemas in ``parts``."""
+    """Return a schema without generated titles. References are replaced by the schemas in ``parts``."""
     if isinstance(schema, list):
         return [without_titles(part, parts) for part in schema]
     if not isinstance(schema, dict):
@@ -237,7 +237,7 @@ def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
 
 @contextmanager
 def field(name: str) -> Iterator[None]:
-    """Context manager: put the field's name in front of errors. InvalidInput and NotFound become
+    """Context manager: put the field's name before the text of an error. InvalidInput and NotFound become
     InvalidInput."""
     try:
         yield
@@ -253,10 +253,10 @@ def filters_of(given: Mapping[str, Any]) -> types.Filters:
 
 @contextmanager
 def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
-    """Context manager: the error for an unknown store names the request's field ``text`` if the query names
-    stores, and the field ``stores`` otherwise.
+    """Context manager: the error for an unknown store names the field of the request. That is ``text`` if the
+    query names stores, else ``stores``.
 
-    Raises InvalidInput, also for a query that is empty or malformed.
+    Raises InvalidInput, also for an empty or malformed query.
     """
     with field(text):
         in_text = parse(given[text]).stores

@@ -1,6 +1,6 @@
-"""From hits to a cited answer: numbered passages, the prompt, and checking what a model says.
+"""From hits to a cited answer: numbered passages, the prompt, and checking the model's output.
 
-Notes and models are both untrusted. A note is data to the model; what the model says is compared with the
+Notes and models are both untrusted. A note is data to the model. The model's output is compared with the
 passages word for word, and shown as text.
 """
 

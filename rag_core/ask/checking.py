@@ -1,5 +1,5 @@
-"""Checking what a model says, statement by statement: its quotes must be in the passage that it names, word
-for word; numbers of passages that do not exist are taken out."""
+"""Checks a model's output, statement by statement. Quotes must be in the cited passage, word for word.
+Citations of passages that do not exist are removed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rag_core.ask.verbatim import Held
 from rag_core.replies import Draft, Quote, QuoteSpan, Reference, Statement, Support
 
 Edit = tuple[QuoteSpan, str]
-"""A place in a text and its replacement."""
+"""A span of a text and its replacement."""
 
-_LONGEST = 2000  # characters of a statement; longer ones are cut
+_LONGEST = 2000  # characters of a statement; longer statements are cut
 
 _STOPS = ".!?…。！？"
 _WIDE_STOPS = "。！？"  # a sentence ends after these without a space
@@ -29,7 +29,7 @@ _ABBREVIATIONS = frozenset(
     " jan feb mar apr jun jul aug sep sept oct nov dec".split()
 )
 _LEAD = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|>[ \t]*)*\s*")
-_BETWEEN = " \t.,;:!?…)*_`。，"  # may stand between a quote and the number that belongs to it
+_BETWEEN = " \t.,;:!?…)*_`。，"  # characters between a quote and its citation
 
 
 class Checker:
@@ -44,7 +44,7 @@ class Checker:
         self.statements: list[Statement] = []
 
     def feed(self, piece: str, *, final: bool = False) -> None:
-        """Take the next piece of the answer; ``final`` says that it is complete."""
+        """Add the next piece of the answer. ``final`` means that the answer is complete."""
         self._open += piece
         start = 0
         while (end := next_end(self._open, start, final=final)) is not None and end > start:
@@ -63,7 +63,7 @@ class Checker:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The passages, each with whether it was cited and which spans were quoted so far."""
+        """The passages, each with whether it is cited and which spans are quoted so far."""
         return tuple(
             replace(
                 reference, cited=reference.number in self._cited, spans=_joined(self._spans[reference.number])
@@ -82,7 +82,7 @@ class Checker:
         named = citations(text)
         spoken = [Quoted(0, len(text), 0, len(text))] if is_block else quotes(text)
         checked = [quote for quoted in spoken if (quote := self._quote(quoted, text, named))]
-        if not is_block:  # a number in a quote that holds is part of what was quoted
+        if not is_block:  # citations inside a correct quote are part of the quoted text
             held = [quote for quote in checked if quote.holds]
             named = [
                 cited for cited in named if not any(cited.within(quote.start, quote.end) for quote in held)
@@ -101,7 +101,7 @@ class Checker:
         )
 
     def _without_wrong_numbers(self, named: Sequence[Citation]) -> list[Edit]:
-        """Return the edits that remove numbers of passages that do not exist from the citations ``named``."""
+        """Return the edits that remove nonexistent passage numbers from the citations ``named``."""
         edits: list[Edit] = []
         for citation in named:
             good = [str(number) for number in citation.numbers if number in self._held]
@@ -110,7 +110,7 @@ class Checker:
         return edits
 
     def _quote(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> Quote | None:
-        """Check one quoted span; None if it has no words."""
+        """Check one quoted span. Return None if it has no words."""
         inner = [
             ((citation.start, citation.end), "")
             for citation in named
@@ -130,8 +130,8 @@ class Checker:
         return Quote(quoted.start, quoted.end, holds=False, number=0)
 
     def _meant(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> list[int]:
-        """Return the numbers of the passages that a quote may be from: those cited directly after it, else
-        those cited in the statement, else all."""
+        """Return the numbers of the passages that a quote may be from: passages cited directly after it, else
+        passages cited in the statement, else all."""
         follows: list[int] = []
         position = quoted.end
         for citation in named:
@@ -145,8 +145,8 @@ class Checker:
 
 
 def _support(quotes: Sequence[Quote], numbers: Sequence[int]) -> Support:
-    """Say whether a statement that cites the passages ``numbers`` quotes one of them, only cites, or
-    neither."""
+    """Return how a statement that cites the passages ``numbers`` is supported: by a quote from one of them,
+    by the citation alone, or not at all."""
     if any(quote.holds and quote.number in numbers for quote in quotes):
         return "quoted"
     return "cited" if numbers else "none"
@@ -168,7 +168,7 @@ def _moved(position: int, edits: Sequence[Edit]) -> int:
 
 
 def _joined(spans: set[QuoteSpan]) -> tuple[QuoteSpan, ...]:
-    """Sort spans and join those that overlap or touch."""
+    """Sort spans and join overlapping or touching ones."""
     joined: list[QuoteSpan] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -185,8 +185,11 @@ def lead_of(text: str) -> int:
 
 
 def next_end(text: str, start: int, *, final: bool) -> int | None:
-    """Return where the statement that begins at ``start`` ends: after a sentence and its ``[n]``, or at the
-    end of its line, but never inside quote marks. None if more text is needed; ``final``: no more comes."""
+    """Return the end of the statement that begins at ``start``.
+
+    It ends after a sentence and its ``[n]``, or at the end of its line, but never inside quote marks. Return
+    None if more text is needed. ``final`` means that no more text comes.
+    """
     position = start + lead_of(text[start : start + _LONGEST])
     space = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
     cut = space if space > 0 else start + _LONGEST
@@ -210,8 +213,8 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
 
 
 def _step(text: str, position: int, *, final: bool) -> tuple[int, bool] | None:
-    """Return the next offset to look at, and whether a sentence may end there. None if a quote or code is
-    still open there."""
+    """Return the next offset to examine, and whether a sentence may end there. Return None if a quote or code
+    is still open there."""
     if code := CODE.match(text, position):
         return code.end(), False
     if text[position] == "`" and not final and "\n" not in text[position:]:
@@ -230,8 +233,8 @@ def _step(text: str, position: int, *, final: bool) -> tuple[int, bool] | None:
 
 
 def _end_behind(text: str, start: int, position: int, *, final: bool) -> int | Literal["open", "goes on"]:
-    """Return where the statement ends if its sentence ends at ``position``. *goes on*: the sentence does
-    not end there; *open*: that depends on text still to come."""
+    """Return the end of the statement if its sentence ends at ``position``. Return *goes on* if the sentence
+    does not end there, and *open* if that depends on text still to come."""
     uncited = position  # after the brackets, emphasis and quotes that end with the sentence
     while uncited < len(text):
         mark = mark_at(text, uncited)
@@ -253,7 +256,8 @@ def _end_behind(text: str, start: int, position: int, *, final: bool) -> int | L
 
 
 def _is_abbreviation(before: str) -> bool:
-    *_, word = before.rsplit(maxsplit=1) or [""]  # not all words: there may be hundreds, and as many stops
+    # only the last word is split off: a text may have hundreds of words, and as many stops
+    *_, word = before.rsplit(maxsplit=1) or [""]
     word, stop, rest = word.lstrip("(\"'“„")[:-1], before[-1:], before[-2:]
     if stop != "." or rest == "..":
         return False

@@ -1,4 +1,4 @@
-"""The numbers of passages in what a model says (``[1]``, ``[1, 3]``, ``[2-4]``, ``【1】``), and its code."""
+"""The citations in a model's output (``[1]``, ``[1, 3]``, ``[2-4]``, ``【1】``), and its code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 _FENCED = r"```.*?(?:```|\Z)"
 FENCED = re.compile(_FENCED, re.DOTALL)
 CODE = re.compile(_FENCED + r"|`[^`\n]+`", re.DOTALL)
-"""Code in what a model says: between backticks in a line, or between fences of three."""
+"""Code in a model's output: between backticks in a line, or between fences of three."""
 
 _NUMBERS = re.compile(
     r"[ \t]?[\[【［]\s*+"
@@ -22,7 +22,8 @@ _LONGEST_RANGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Numbers of passages in brackets, such as ``[1, 3]``. ``start`` and ``end`` include the space before."""
+    """Numbers of passages in brackets, such as ``[1, 3]``. ``start`` to ``end`` includes the space before the
+    brackets."""
 
     start: int
     end: int
@@ -43,8 +44,8 @@ def citations(text: str) -> list[Citation]:
 
 
 def end_of_citations(text: str, position: int) -> int:
-    """Return the offset after the citations that begin at ``position``, perhaps after spaces; ``position``
-    itself if there are none."""
+    """Return the end of the citations that begin at ``position``, perhaps after spaces. Without citations,
+    return ``position``."""
     match = _CITED.match(text, position)
     return match.end() if match else position
 
@@ -57,8 +58,8 @@ def next_citation(text: str, position: int) -> int:
 
 
 def _numbers(written: str) -> tuple[int, ...]:
-    """Return the numbers written in a citation: ``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0,
-    which no passage has."""
+    """Return the numbers in a citation: ``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0, which
+    no passage has."""
     numbers: list[int] = []
     for part in re.split(r"(?<!\s)\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
         first, *last = [

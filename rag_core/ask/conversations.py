@@ -33,7 +33,7 @@ _IS_OF_STORE = """EXISTS
 
 
 class Conversations:
-    """Stores the conversations of all logins. Reading creates no file; every method may raise StoreError."""
+    """Stores the conversations of all logins. Reading creates no file. Every method may raise StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
@@ -45,7 +45,7 @@ class Conversations:
         )
 
     def all_of(self, login: str) -> list[Conversation]:
-        """The conversations of a login, newest first."""
+        """Return the conversations of a login, newest first."""
         rows = self._state.rows(
             """SELECT t.conversation, first.question, t.asked_at, t.count FROM ask_turns first JOIN (
                    SELECT conversation, min(id) AS id, max(asked_at) AS asked_at, count(*) AS count,
@@ -57,7 +57,7 @@ class Conversations:
         return [Conversation(*row) for row in rows]
 
     def replies(self, login: str, conversation: str) -> list[Reply]:
-        """Return the replies of a conversation, oldest first; empty if there is no such conversation."""
+        """Return the replies of a conversation, oldest first; nothing if there is no such conversation."""
         sql = "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id"
         try:
             return [_read(row[0]) for row in self._state.rows(sql, login, conversation)]
@@ -80,7 +80,7 @@ class Conversations:
             )
 
     def rename_store(self, store: str, new_name: str) -> None:
-        """Give a renamed store its new name in the replies of all logins."""
+        """Replace the name of a renamed store in the replies of all logins."""
         rows = self._state.rows(f"SELECT id, reply FROM ask_turns WHERE {_IS_OF_STORE}", store)
         for number, written in rows:
             reply = json.loads(written)
@@ -98,7 +98,7 @@ class Conversations:
         self._state.rows(f"DELETE FROM ask_turns WHERE {_IS_OF_STORE}", store)
 
     def delete(self, login: str, conversation: str | None = None) -> None:
-        """Delete one conversation of a login; all if ``conversation`` is None."""
+        """Delete one conversation of a login, or all if ``conversation`` is None."""
         sql = "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)"
         self._state.rows(sql, login, conversation, conversation)
 
@@ -107,7 +107,7 @@ _replies = cache(lambda: TypeAdapter(Reply))
 
 
 def _read(kept: str) -> Reply:
-    """Parse a stored reply. Raises LookupError, TypeError or ValueError if it is not one."""
+    """Parse a stored reply. Raises LookupError, TypeError or ValueError if it is malformed."""
     value = json.loads(kept)
     if "on_page" in value:  # an older version stored REST's names
         for reference in value["references"]:

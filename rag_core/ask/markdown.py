@@ -1,6 +1,6 @@
 """A reply as Markdown that can be pasted into a note.
 
-Threat. What a model says is hostile: it is escaped, so that the note loads nothing and has no links.
+Threat: a model's output is hostile. It is escaped, so that the note loads nothing and has no links.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
 
 
 def markdown(reply: Reply) -> str:
-    """Write a reply as Markdown to be pasted into a note: the question, the answer and its sources."""
+    """Write a reply as Markdown for a note: the question, the answer and its sources."""
     answer = "".join(statement.lead + _escaped(marked(statement)) for statement in reply.statements).strip()
     parts = [f"**{_escaped(reply.question)}**", answer or _escaped(reply.message)]
     sources = [reference for reference in reply.references if reference.cited] or reply.references
@@ -28,11 +28,11 @@ def markdown(reply: Reply) -> str:
 
 
 def reference_place(reference: Reference) -> str:
-    """Return where a passage is: ``vault/rel_path :: heading_path``, then its page or lines as in
+    """Return the place of a passage: ``vault/rel_path :: heading_path``, then its page or lines as in
     `wording.where`."""
     return ", ".join(filter(None, (reference.place, wording.where(reference))))
 
 
 def _escaped(text: str) -> str:
-    """Escape text for Markdown; numbers of passages stay as they are unless they could become links."""
+    """Escape text for Markdown. Numbers of passages stay unchanged unless they could become links."""
     return _NUMBERS.sub(r"[\1]", _MARKS.sub(lambda match: f"\\{match[0]}", text))

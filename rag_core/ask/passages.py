@@ -1,4 +1,4 @@
-"""The numbered passages that a model is given: the chunks of hits, best first, neighbours joined."""
+"""The numbered passages for the model: the chunks of hits, best first. Neighbouring chunks are joined."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from rag_core.text.tokens import estimate_tokens
 from rag_core.types import Hit, Neighbour
 
 _MAX_AROUND = 20
-_CAUTION = 1.2  # models count a little differently
-_FRAME = 40  # tokens around a passage: its number, place and fence
+_CAUTION = 1.2  # models count tokens a little differently
+_FRAME = 40  # tokens around a passage: number, place and fence
 _LEAST = 400
 
 Around = Callable[[Hit, int], Sequence[Neighbour]]
-"""The chunks around a hit, in reading order."""
+"""Returns the chunks around a hit, in reading order."""
 
 
 def tokens(text: str) -> int:
-    """Estimate the number of tokens of a text, rather too high than too low."""
+    """Estimate the number of tokens of a text. The estimate is rather too high than too low."""
     return math.ceil(_CAUTION * estimate_tokens(text))
 
 
 def budget(context: int, answer: int, *others: str) -> int:
-    """Return the tokens left for passages: ``context`` less the ``answer`` and the ``others`` of the
-    prompt."""
+    """Return the number of tokens left for passages: ``context`` minus the ``answer`` and the ``others`` of
+    the prompt."""
     return max(_LEAST, context - min(answer, context // 2) - sum(map(tokens, others)))
 
 
 def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Reference], int]:
-    """Number the hits that fit into ``room`` tokens, at least one, as references from 1 on. Return these and
-    the number of hits used. Remaining room is filled with other parts of the same sections; neighbours become
-    one passage."""
+    """Number the hits that fit into ``room`` tokens, at least one, as references from 1 on. Return the
+    references and the number of hits used.
+
+    Remaining room is filled with other parts of the same sections. Neighbours become one passage.
+    """
     kept: dict[str, Hit] = {}
     for hit in hits:
         left = room - tokens(hit.content) - _FRAME
@@ -78,7 +80,7 @@ def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
 
 
 def _joined(run: Sequence[Hit], around: Around) -> str:
-    """Join the text of consecutive chunks, without repeating the parts where they overlap."""
+    """Join the text of consecutive chunks, without repeating overlapping parts."""
     if len(run) == 1:
         return run[0].content
     keys = {hit.key for hit in run}
@@ -94,8 +96,8 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
 
 
 def heading_path(hit: Hit) -> str:
-    """Return the headings above a hit (``# Meetings > ## Weekly standup``), or its document's title if it has
-    none."""
+    """Return the headings above a hit (``# Meetings > ## Weekly standup``); without headings, its document's
+    title."""
     title = hit.document.title
     mark = "# " if hit.document.file_type == "markdown" and title else ""
     return hit.headings or f"{mark}{title}"

@@ -1,7 +1,7 @@
-"""What a model is told: the rules, the passages, the conversation and the question.
+"""The prompt of a model: the rules, the passages, the conversation and the question.
 
-A note is data: its text stands between fences that its author could not know. A model that obeys a note can
-do no harm: it has no tools, and what it says is checked and shown as text.
+Notes are data: their text is between fences that their author could not know. A model that obeys a note can
+do no harm. It has no tools, and its output is checked and shown as text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SYSTEM_PROMPT = (
     "Answer the question using only the information from the context below. If the context doesn't contain \n"
     "enough information to answer the question, say so. Cite specific sections when possible."
 )
-"""What a model is told before all else."""
+"""The beginning of the prompt."""
 
 RULES = """
 
@@ -44,7 +44,7 @@ _POINTING = frozenset(
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NUMBER = re.compile(r"\s?\[(?:\d[\d,\s-]*|no quote)\]")
-_SHARE = 4  # the conversation and the question each get at most a fourth of the context's tokens
+_SHARE = 4  # the conversation and the question may each take a fourth of the context
 _SHORT_QUESTION = 2000  # characters
 _LONGEST_TURN = 2000  # characters of an earlier answer
 
@@ -74,8 +74,8 @@ def messages(
 
 
 def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
-    """Return the last turns that fit into a quarter of ``context``, oldest first. Citation numbers are
-    removed, as a model would copy them."""
+    """Return the last turns that fit into a quarter of ``context``, oldest first. Citations are removed,
+    because a model would copy them."""
     room = context // _SHARE
     kept: list[ChatMessage] = []
     for turn in reversed(history):
@@ -88,10 +88,10 @@ def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
 
 
 def leans_back(question: str) -> bool:
-    """Whether a question seems to need the one before: it begins with a conjunction, has a pronoun, or at
-    most one word besides stop words.
+    """Whether a question seems to need the previous question: it begins with a conjunction, has a pronoun, or
+    has at most one word besides stop words.
 
-    Words in scripts without spaces do not count: a question in Chinese alone always seems to need it.
+    Words in scripts without spaces do not count, so a question in Chinese alone always seems to need it.
     """
     words = list(map(fold, SPACED_WORD.findall(question)))
     few = len({*words} - stop_words(words)) <= 1

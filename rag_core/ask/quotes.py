@@ -1,4 +1,4 @@
-"""The quotes in what a model says. A quote mark may be one of the characters below, doubled (``""``), HTML
+"""The quotes in a model's output. A quote mark is one of the characters below, doubled (``""``), HTML
 (``&quot;``, ``<q>``), LaTeX (two backticks) or escaped with a backslash."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import islice
 from rag_core.ask.citations import FENCED, next_citation
 
 LONGEST_QUOTE = 2000
-_MOST_MARKS = 64  # in one quote: many quotes that are never closed would take quadratic time
+_MOST_MARKS = 64  # marks in one quote; without a limit, many unclosed quotes would take quadratic time
 
 _CLOSERS = {
     '"': '"”', "“": "”“", "”": "”“", "„": "“”‟", "‟": "”", "″": "″", "＂": "＂", "❝": "❞", "〝": "〞〟",
@@ -20,12 +20,12 @@ _CLOSERS = {
     "「": "」", "『": "』", "｢": "｣", "﹁": "﹂", "﹃": "﹄", "《": "》", "〈": "〉",
     "‘": "’‘", "’": "’", "'": "'", "‚": "‘’", "‛": "’", "❛": "❜", "＇": "＇", "´": "´", "`": '"”',
 }  # fmt: skip
-"""Marks that open → those that close."""
+"""Opening mark → the marks that close it."""
 _OTHER_CLOSERS = {"“": '"', "”": '"', "„": '"', "‟": '"'}
-"""Closing marks to try where no regular one follows in the line: a quote may mix two kinds of marks."""
+"""Closing marks to try if no regular one follows in the line, because a quote may mix two kinds of marks."""
 _SINGLE = frozenset("‘’'‚‛❛＇´")
 _INCHES = frozenset('"″＂')
-_CLOSES_TOO = frozenset("”’»›")  # these open only after a space
+_CLOSES_TOO = frozenset("”’»›")  # they open only after a space
 SIGNS = frozenset("".join((*_CLOSERS, *_CLOSERS.values()))) - {"`"}
 """Every character that is a quote mark."""
 _CLOSE = frozenset("".join(_CLOSERS.values())) - frozenset("“‘")
@@ -48,7 +48,7 @@ class QuoteMark:
     start: int
     end: int
     sign: str  #: The character.
-    count: int  #: How many times it is there.
+    count: int  #: How often the character is repeated.
     weak: bool  #: Whether it may be an apostrophe, which opens a quote only if another mark closes it.
     before: str  #: The character before the mark.
     after: str  #: The character after it.
@@ -60,7 +60,8 @@ class QuoteMark:
 
 
 def mark_at(text: str, position: int) -> QuoteMark | None:
-    """Return the quote mark at ``position``, counting equal marks directly after it; None for none."""
+    """Return the quote mark at ``position``, including equal marks directly after it; None if there is
+    none."""
     if (
         text[position] not in _FIRST
         or not (match := _MARK.match(text, position))
@@ -77,7 +78,7 @@ def mark_at(text: str, position: int) -> QuoteMark | None:
 
 
 def _sign(written: str) -> str:
-    """Return the quote character that a mark stands for, such as one of HTML's; '' if it is not one."""
+    """Return the quote character of a mark such as an HTML entity; '' if the text is not a quote mark."""
     if written[0] in SIGNS:
         return written[0]
     written = written.removeprefix("\\")
@@ -96,8 +97,8 @@ def _marks(text: str, start: int, end: int) -> Iterator[QuoteMark]:
 
 
 def opening(text: str, position: int) -> QuoteMark | None:
-    """Return the quote mark at ``position`` if it can open a quote: not an apostrophe, an inch sign or an
-    empty quote."""
+    """Return the quote mark at ``position`` if it can open a quote; None for an apostrophe, an inch sign or
+    an empty quote."""
     mark = mark_at(text, position)
     if mark is None or mark.sign not in _CLOSERS or not mark.after:
         return None
@@ -122,15 +123,15 @@ def closing(text: str, mark: QuoteMark) -> QuoteMark | None:
 
 
 def is_decided(text: str, mark: QuoteMark, close: QuoteMark | None) -> bool:
-    """Whether ``close`` (None: nothing) stays the end of the quote at ``mark``, however ``text`` goes on."""
+    """Whether ``close`` (None: no mark) stays the end of the quote at ``mark``, whatever text follows."""
     if _BLANK_LINE.search(text, mark.end):
         return True
     return close is not None and (close.sign in _CLOSERS[mark.sign] or "\n" in text[mark.end :])
 
 
 def _first_of(closers: str, text: str, mark: QuoteMark, end: int) -> QuoteMark | None:
-    """Return the first mark, before ``end``, at which the quote at ``mark`` and the quotes inside it are
-    closed by one of ``closers``; None if there is none."""
+    """Return the first mark, before ``end``, at which one of ``closers`` closes the quote at ``mark`` and all
+    quotes inside it; None if there is none."""
     opened = dict.fromkeys(closers, mark.count)
     for other in islice(_marks(text, mark.end, end), _MOST_MARKS) if closers else ():
         for closer in closers:
@@ -141,8 +142,8 @@ def _first_of(closers: str, text: str, mark: QuoteMark, end: int) -> QuoteMark |
 
 
 def _opens_inside(other: QuoteMark, mark: QuoteMark, closer: str) -> int:
-    """Return how many nested quotes the mark ``other`` opens inside the quote of ``mark``; negative if it
-    closes them."""
+    """Return the number of nested quotes that the mark ``other`` opens inside the quote of ``mark``; negative
+    if it closes them."""
     if mark.weak:
         times = {(closer, closer): other.count, ("'", '"'): other.count // 2}  # '' is LaTeX's for "
         ends_word = not other.before.isspace() and not other.after.isalnum()
@@ -156,7 +157,7 @@ def _opens_inside(other: QuoteMark, mark: QuoteMark, closer: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A quoted span from ``start`` to ``end``, quote marks included; ``first`` to ``last`` is the text
+    """A quoted span. ``start`` to ``end`` includes the quote marks, and ``first`` to ``last`` is the text
     inside."""
 
     start: int

@@ -1,9 +1,11 @@
-"""The sentences of passages that answer a question, word for word: the answer where no model gives one.
+"""The sentences of passages that answer a question, word for word. They are the answer if no model gives one.
 
-Each sentence is weighed by its nearness in meaning to the question, by the share of the question's words that
-it holds, and by whether it has what the question asks for: a day for *when*, a name for *who*, a number for
-*how many*. The weights were set by hand on our own questions in `benchmarks/answers.py` and on half of those
-of others: the answer is shown for 80 % of ours, and for 60 % of theirs.
+Each sentence is weighed by its similarity in meaning to the question, by the share of the question's words in
+it, and by whether it has what the question asks for: a day for *when*, a name for *who*, a number for *how
+many*.
+
+The weights were set by hand on our own questions in `benchmarks/answers.py` and on half of the questions of
+others. The answer is shown for 80 % of our questions, and for 60 % of the others.
 """
 
 from __future__ import annotations
@@ -24,16 +26,16 @@ from rag_core.text.words import fold, split_words, stem
 from rag_core.types import DESCRIPTION
 
 MOST_SENTENCES = 3
-_MOST_COMPARED = 80  # sentences whose meaning is compared; those with the question's words come first
+_MOST_COMPARED = 80  # sentences whose meaning is compared; sentences with words of the question come first
 _SHORTEST, _LONGEST = 6, 600  # characters
-_CLOSE = 0.65  # of the best sentence's weight, for one more to be shown
+_CLOSE = 0.65  # minimum share of the best sentence's weight for another sentence to be shown
 _MEANING, _WORDS, _ASKED, _PASSAGE = 0.5, 0.35, 0.2, 0.5  # weights
-_BEFORE = 0.5  # of the words that only the sentence before has
-_FRAGMENT = 0.85  # of the weight of what does not end like a sentence
+_BEFORE = 0.5  # share for words that only the sentence before has
+_FRAGMENT = 0.85  # factor for a text without the end of a sentence
 _STOPS = frozenset(".!?…。！？)”\"'")
 
 Similarities = Callable[[Sequence[str]], Sequence[float]]
-"""How near each of some texts is in meaning to the question, −1 to 1."""
+"""Returns the similarity, −1 to 1, of each text to the question in meaning."""
 
 _WHEN = re.compile(r"\b(when|what (day|date|month|year)|which (day|date|month|year)|how long|until|since)\b")
 _WHO = re.compile(r"\b(who|whom|whose)\b")
@@ -53,11 +55,11 @@ _NAME = re.compile(r"(?<![.!?] )(?<!\A)\b[A-Z][a-z]+")
 class Sentence:
     """A sentence of a passage as plain text."""
 
-    number: int  #: That of its passage.
+    number: int  #: The number of its passage.
     text: str
-    context: str  #: Where it stands: the title and the heading of its passage.
-    before: str  #: The sentence before it in its paragraph, '' for the first.
-    score: float = 0.0  #: That of its passage.
+    context: str  #: The title and the heading of its passage.
+    before: str  #: The sentence before it in its paragraph; '' for the first.
+    score: float = 0.0  #: The score of its passage.
 
 
 def sentences(references: Sequence[Reference]) -> Iterator[Sentence]:
@@ -76,7 +78,7 @@ def sentences(references: Sequence[Reference]) -> Iterator[Sentence]:
 
 
 def _lines(paragraph: str, file_type: str) -> Iterator[str]:
-    """Return the clean text of a paragraph; each list item and table row separately, other text in one
+    """Return the clean text of a paragraph. Each list item and table row is separate, and other text is one
     piece."""
     prose: list[str] = []
     for block in clean(paragraph, file_type, ()):
@@ -101,8 +103,11 @@ def _split(text: str) -> Iterator[str]:
 def answer(
     question: str, references: Sequence[Reference], similarities: Similarities
 ) -> tuple[list[Statement], list[Reference]]:
-    """Choose at most three sentences of the passages that answer the question. Return them as quotes, best
-    first, each citing its passage, and the passages with these sentences as their spans."""
+    """Choose at most three sentences of the passages that answer the question.
+
+    Return them as quotes, best first, each citing its passage. Also return the passages, with these sentences
+    as their spans.
+    """
     candidates = list(dict.fromkeys(sentences(references)))
     held = {reference.number: Held(reference.content) for reference in references}
     weights = _weights(question, candidates, similarities)
@@ -130,14 +135,14 @@ def _statement(sentence: Sentence) -> Statement:
 
 
 def _repeats(sentence: Sentence, chosen: Sequence[Sentence]) -> bool:
-    """Whether a sentence says nearly the same as one of the ``chosen``: that lacks at most a fifth of its
-    words."""
+    """Whether a sentence says nearly the same as a ``chosen`` one: at most a fifth of its words are missing
+    there."""
     words = set(split_words(fold(sentence.text)))
     return any(len(words - set(split_words(fold(other.text)))) <= len(words) // 5 for other in chosen)
 
 
 def _weights(question: str, candidates: Sequence[Sentence], similarities: Similarities) -> list[float]:
-    """Return a number for each sentence: the higher, the better it answers the question."""
+    """Return a number for each sentence; better answers to the question have higher numbers."""
     shares = _shares(question, candidates)
     asked = [_has_asked(question, sentence.text) for sentence in candidates]
     meaning = _meanings(candidates, shares, similarities)
@@ -155,7 +160,7 @@ def _weights(question: str, candidates: Sequence[Sentence], similarities: Simila
 def _meanings(
     candidates: Sequence[Sentence], shares: Sequence[float], similarities: Similarities
 ) -> list[float]:
-    """Return how similar each sentence is to the question, 0 to 1. Only the sentences with the largest
+    """Return the similarity of each sentence to the question, 0 to 1. Only the sentences with the largest
     ``shares`` are compared; the others get 0."""
     first = sorted(range(len(candidates)), key=lambda index: -shares[index])[:_MOST_COMPARED]
     meaning = [0.0] * len(candidates)
@@ -167,8 +172,8 @@ def _meanings(
 
 
 def _shares(question: str, candidates: Sequence[Sentence]) -> list[float]:
-    """Return the share, 0 to 1, of the question's information that each sentence has. Rare words weigh more;
-    words found only in the heading count half."""
+    """Return the share, 0 to 1, of the question's information in each sentence. Rare words weigh more. Words
+    found only in the heading count half."""
     query = parse(question)
     wanted = {stem(word) for word in query.terms.words if word not in query.terms.stop_words}
     inside = [{stem(word) for word in split_words(fold(sentence.text))} for sentence in candidates]

@@ -1,9 +1,10 @@
-"""Whether a passage holds a quote word for word.
+"""Whether a passage contains a quote word for word.
 
-These may differ: white space, the kind of quote marks and dashes, the marks of Markdown in either text, the
-case of the first letter, and the punctuation at both ends. An ellipsis may replace text between parts of at
-least two words, or of four characters in a script without spaces. A quote may not begin or end inside a word
-or number of the passage.
+Allowed differences are white space, the kind of quote marks and dashes, the marks of Markdown in either text,
+the case of the first letter, and the punctuation at both ends.
+
+An ellipsis may replace text between parts of at least two words, or of four characters in a script without
+spaces. A quote may not begin or end inside a word or number of the passage.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rag_core.text.inline import Mark
 from rag_core.text.shown import marks_of
 from rag_core.text.words import is_unspaced
 
-_LIKE = {  # what a character is compared as
+_LIKE = {  # the character that a character is compared as
     **dict.fromkeys(SIGNS | {"`"}, "'"),
     **dict.fromkeys("‐‑‒–—―−", "-"),
     **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # invisible
@@ -34,9 +35,9 @@ _LEAST_WORDS = 2
 _STRAY = re.compile(
     r"((?<![^\W_])[*_]{1,3}|[*_]{1,3}(?![^\W_])|~~|==|`{1,3}|</?[A-Za-z][\w-]*(?:\s[^<>\n]{0,100})?/?>)"
 )
-"""Signs of an emphasis of which a quote holds only one end, and tags of any name."""
+"""Emphasis marks of which a quote contains only one end, and tags of any name."""
 _DIVIDED = re.compile(r"(?<=[^\W\d_])(-\n[ \t]*)(?=[^\W\d_])")
-"""What stands in a word that a line break divided."""
+"""The hyphen and line break inside a word that a line break divides."""
 
 
 class Held:
@@ -48,7 +49,8 @@ class Held:
         self._bare = _folded(text, _marks_of(text))
 
     def find(self, quote: str) -> QuoteSpan | None:
-        """Return the span where the passage has the quote (given without its quote marks), or None."""
+        """Return the span of the quote in the passage; None if it is not there. ``quote`` has no quote
+        marks."""
         plain = _folded(quote)[0].strip(_ENDS)
         bare = _folded(quote, _marks_of(quote, self._text))[0].strip(_ENDS)
         return self._find(plain, *self._plain) or self._find(bare, *self._bare)
@@ -71,8 +73,8 @@ class Held:
         return places[pieces_found[0][0]], places[pieces_found[-1][1] - 1] + 1
 
     def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[QuoteSpan]:
-        """Return the places in ``form``, from ``start`` on, where ``wanted`` is found as whole words. The
-        first letter may be upper or lower case."""
+        """Return the spans in ``form``, from ``start`` on, of ``wanted`` as whole words. The first letter may
+        be upper or lower case."""
         if not any(char.isalnum() for char in wanted):
             return
         spans: list[QuoteSpan] = []
@@ -97,13 +99,13 @@ class Held:
         is_joined = char.isalnum() and beside.isalnum() and not (is_unspaced(char) or is_unspaced(beside))
         if is_joined or (char.isdigit() and beside in ".," and further.isdigit()):
             return False
-        if char.isdigit():  # a number without its sign is another one
+        if char.isdigit():  # a number without its sign is a different number
             return outer > inner or sign not in "-−" or further.isalnum()
         return not (char.isalpha() and sign in _HYPHENS and further.isalpha())
 
 
 def _folded(text: str, instead: Mapping[int, str] = MappingProxyType({})) -> tuple[str, list[int]]:
-    """Normalize ``text`` for comparison; a character whose offset is in ``instead`` is replaced. Return the
+    """Normalize ``text`` for comparison. Characters at the offsets in ``instead`` are replaced. Return the
     result and, for each of its characters, the offset in ``text``."""
     chars: list[str] = []
     places: list[int] = []
@@ -118,11 +120,11 @@ def _folded(text: str, instead: Mapping[int, str] = MappingProxyType({})) -> tup
 
 
 def _marks_of(text: str, held: str | None = None) -> dict[int, str]:
-    """Return what is shown for each character of Markdown syntax, by its offset: '' but for the first of a
-    mark.
+    """Return the replacement of each character of Markdown syntax, by its offset. The first character of a
+    mark gets the shown text, and the others get ''.
 
-    In a quote, syntax that contains words counts only if the passage ``held`` has the same; otherwise a model
-    could hide additions in it.
+    In a quote, syntax that contains words counts only if the passage ``held`` has the same syntax. Otherwise
+    a model could hide additions in it.
     """
     instead: dict[int, str] = {}
     marks = [mark._replace(shown="") if mark.kind == "line" else mark for mark in marks_of(text, "markdown")]
@@ -133,11 +135,12 @@ def _marks_of(text: str, held: str | None = None) -> dict[int, str]:
         if held is None or mark.shown or written in held or not any(map(str.isalnum, written)):
             instead |= dict.fromkeys(range(mark.start, mark.end), "")
             instead[mark.start] = mark.shown
-    return {at: shown for at, shown in instead.items() if text[at] != "|"}  # a cell ends where a word does
+    return {at: shown for at, shown in instead.items() if text[at] != "|"}  # a cell ends where a word ends
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Return each character with its offset; a letter and its combining marks are composed into one."""
+    """Return each character with its offset. A letter and its combining marks are composed into one
+    character."""
     if unicodedata.is_normalized("NFC", text):
         yield from enumerate(text)
         return

@@ -19,7 +19,7 @@ from rag_core.cli.commands import ByKey, LazyCommands
 from rag_core.errors import InvalidInput, RagError
 
 _BY_KEY, _NO_READER = 130, 141
-"""Exit statuses of a program that SIGINT or SIGPIPE ended."""
+"""Exit statuses of a program that SIGINT or SIGPIPE has ended."""
 
 COMMANDS = {
     "init": "indexing.init",
@@ -53,7 +53,8 @@ COMMANDS = {
     "config": "upkeep.config",
     "completion": "upkeep.completion",
 }
-"""The name of each command: its module here, and its function there. It is imported when it is called."""
+"""The name of each command, its module in this package, and its function there. The module is imported when
+the command is called."""
 
 
 class _App(LazyCommands):
@@ -71,7 +72,7 @@ class _App(LazyCommands):
 def app(ctx: click.Context) -> None:
     """Search your own notes, code and documents, by words and by meaning.
 
-    Without a command, the app starts and opens in the browser. The first time, its model is downloaded.
+    Without a command, the app starts and opens in the browser. The first start downloads its model.
     """
     if ctx.invoked_subcommand is None:
         from rag_core.cli.opening import start_app

@@ -37,7 +37,7 @@ _NOTHING_FOUND = 3
     "--k",
     "k",
     type=int,
-    help=f"How many passages to answer from, {MAX_K} at most; also -k. By default the setting top_k, or"
+    help=f"Number of passages to answer from, at most {MAX_K}; also -k. The default is the setting top_k, or"
     f" {DEFAULT_K} if it is not set.",
 )
 @min_score_option
@@ -53,11 +53,11 @@ def ask(
     filters: Filters,
     answer_only: bool,
 ) -> int:
-    """Answer a question from your notes, and print the passages that it rests on.
+    """Answer a question from your notes, and print the passages that support the answer.
 
     Each quote is compared with its passage. A part marked "not in the passage" or "no source" is not in the
-    notes. A part marked "no quote" could not be compared: read its passage. QUESTION may hold filters as in
-    `query`. Exit status 3 if nothing fits, 1 if --answer-only has no answer to print.
+    notes. A part marked "no quote" could not be compared, so read its passage. QUESTION may contain filters
+    as in `query`. Exit status 3 if nothing fits, 1 if --answer-only has no answer to print.
     """
     words = words_of(question, from_stdin=from_stdin)
     printed = _PrintedAnswer(streams=not commands.wants_json() and sys.stdout.isatty())
@@ -75,7 +75,7 @@ def ask(
 
 
 class _PrintedAnswer:
-    """Prints an answer while it is made. It remembers which statements are on the terminal already."""
+    """Prints an answer while it is written. It remembers which statements are already on the terminal."""
 
     def __init__(self, *, streams: bool) -> None:
         self.progress = ProgressLine()
@@ -83,7 +83,8 @@ class _PrintedAnswer:
         self._count = 0
 
     def update(self, draft: Draft) -> None:
-        """Print the checked statements of a draft; if there are none yet, show what it is waiting for."""
+        """Print the checked statements of a draft. If there are none yet, print what the answer is waiting
+        for."""
         if self._streams and draft.statements:
             self.print(draft.statements)
         elif self._streams:
@@ -119,8 +120,8 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
 
 
 def _show_references(references: Sequence[Reference], *, with_text: bool) -> None:
-    """Print the cited passages, or all if none is cited: their whole text if ``with_text``, else their
-    quoted parts."""
+    """Print the cited passages, or all passages if none is cited. With ``with_text`` their whole text is
+    printed, else their quoted parts."""
     for reference in [reference for reference in references if reference.cited] or references:
         click.secho(f"\n[{reference.number}] {line(reference_place(reference))}", bold=True)
         quoted = [reference.content[start:end] for start, end in reference.spans]

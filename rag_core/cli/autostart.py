@@ -15,7 +15,7 @@ from rag_core.running import autostart
 def service() -> None:
     """Start the app when you log in, and keep it running.
 
-    It uses what the system has: systemd on Linux, launchd on macOS, Task Scheduler on Windows.
+    The app runs as a service of the system: systemd on Linux, launchd on macOS, Task Scheduler on Windows.
     """
 
 
@@ -23,7 +23,7 @@ def service() -> None:
 def install() -> None:
     """Start the app now and at each login.
 
-    It gets the COMMONPLACE_HOME and COMMONPLACE_MODELS of this terminal. Put other variables into .env.
+    The service uses COMMONPLACE_HOME and COMMONPLACE_MODELS of this terminal. Put other variables into .env.
     """
     settings = settings_of_owner()
     made = autostart.service_here(settings.data_dir)

@@ -1,4 +1,4 @@
-"""Groups of commands, and what every command that answers has. Imports nothing slow."""
+"""Groups of commands, and the common parts of commands that return an answer. Nothing slow is imported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ json_option = click.option(
 
 
 class Answering(click.Command):
-    """A command that has the option --json."""
+    """A command with the option --json."""
 
     def __init__(self, name: str | None, **attributes: Any) -> None:
         super().__init__(name, **attributes)
@@ -57,7 +57,7 @@ _SYNONYMS = {
     "start": "serve",
     "stores": "store list",
 }
-"""What a newcomer may type → the command."""
+"""A command that a new user may type → the existing command."""
 
 
 class Commands(click.Group):
@@ -68,7 +68,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called. Raises UsageError, which suggests a command for a synonym."""
+        """Return the command to call. Raises UsageError, which suggests a command for a synonym."""
         meant = _SYNONYMS.get(args[0]) if args and not (ctx.parent or ctx.resilient_parsing) else None
         if meant:
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {meant!r}?", ctx)
@@ -76,15 +76,16 @@ class Commands(click.Group):
 
 
 class LazyCommands(Commands):
-    """A group whose commands are imported when they are called: ``homes`` has for each name the module in
-    this package and the function in it."""
+    """A group whose commands are imported when they are called. ``homes`` maps each name to the module in
+    this package and the function in the module."""
 
     homes: Mapping[str, str] = {}
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As for other groups; click suggests from commands that are imported, and here none are."""
+        """Return the command to call. Click can suggest only imported commands, so suggestions are made
+        here."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
@@ -99,7 +100,7 @@ class LazyCommands(Commands):
         ctx: click.Context,  # noqa: ARG002 - click calls it
         cmd_name: str,
     ) -> click.Command | None:
-        """Return a command, imported; None if there is none."""
+        """Import and return a command; None if there is no such command."""
         if cmd_name not in self.homes:
             return None
         module, _, function = self.homes[cmd_name].partition(".")
@@ -109,7 +110,7 @@ class LazyCommands(Commands):
 
 
 def list_whole_sentences(command: click.Command) -> None:
-    """Show the whole first sentence of each command in the list of a group, which click would cut."""
+    """Show the whole first sentence of each command in the list of a group. Click would cut it."""
     command.short_help = command.short_help or (command.help or "").partition("\n\n")[0].replace("\n", " ")
     if isinstance(command, click.Group):
         for below in command.commands.values():

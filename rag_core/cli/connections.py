@@ -25,8 +25,8 @@ _MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused
 def connections(context: click.Context, ask_all: bool) -> None:
     """Show which models, servers and services can be used.
 
-    Each is contacted; the model that answers questions is asked for one word. Exit status 1 if one that a
-    store or a setting needs is not ready.
+    Each of them is contacted. The model that answers questions is asked for one word. Exit status 1 if
+    something that a store or a setting needs is not ready.
     """
     if context.invoked_subcommand:
         return
@@ -53,7 +53,7 @@ def _show(connections: list[Connection]) -> None:
 
 @connections.command("models")
 def connections_models() -> None:
-    """List the models that Ollama has."""
+    """List the models on the Ollama server."""
     models = library_of_owner().models.list_ollama(OWNER)
     value = {"models": [reports.ollama_model(model) for model in models]}
     rows = [
@@ -90,7 +90,7 @@ def connections_pull(model: str) -> None:
 @click.argument("sentence")
 @setting_option("--embedder", setting="embedder", metavar="NAME", help="The embedder to try.")
 def connections_try(sentence: str, embedder: str) -> None:
-    """Embed SENTENCE, and show how long it took and which computer did it."""
+    """Embed SENTENCE, and show how long it took and where it was done."""
     trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
     numbers = ", ".join(f"{number:.4f}" for number in trial.beginning)
     lines = [

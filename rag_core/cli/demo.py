@@ -1,4 +1,4 @@
-"""Trying the app on sample notes, in a home of its own that is removed afterwards."""
+"""Trying the app on sample notes, in a separate home that is removed afterwards."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _STORE = "samples"
     help="The port at which the app listens (default: any free one).",
 )
 def demo(port: int) -> None:
-    """Try the app on a few sample notes. Ctrl-C stops it and removes them.
+    """Try the app on a few sample notes. Ctrl-C stops the app and removes the notes.
 
-    Your own stores and settings are not touched. What to try: docs/tour.md.
+    Your own stores and settings are not touched. docs/tour.md says what to try.
     """
     model_dir = settings_of_owner().model_dir
     fetch_model(DEFAULT_EMBEDDER, model_dir)
@@ -51,7 +51,7 @@ def demo(port: int) -> None:
 
 
 def _own_environment(home: Path, model_dir: Path) -> dict[str, str]:
-    """The variables without settings of the owner, which may send notes elsewhere."""
+    """Return the environment variables without the owner's settings, which may send notes elsewhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(VARIABLE_PREFIX)}
     return {**kept, HOME: str(home), f"{VARIABLE_PREFIX}MODELS": str(model_dir)}
 
@@ -64,8 +64,8 @@ def _index(environment: Mapping[str, str], notes: Path) -> None:
 
 
 def _serve(environment: Mapping[str, str], port: int) -> None:
-    """Run the app in a process of its own, and wait for its end: while it runs, its files are open. It ends
-    with its input, also when this process is killed."""
+    """Run the app in a separate process, and wait until it ends, because its files are open while it runs.
+    The app ends when its standard input ends, even if this process is killed."""
     words = [sys.executable, "-m", "rag_core", "serve", "--with-input", "--port", str(port)]
     if has_screen():
         words.append("--open")
@@ -83,7 +83,7 @@ def _serve(environment: Mapping[str, str], port: int) -> None:
 
 @contextmanager
 def _ended_by_signal() -> Iterator[None]:
-    """Context manager: SIGTERM ends the block as Ctrl-C does, so that what follows it is done."""
+    """Context manager: SIGTERM ends the block like Ctrl-C, so that the code after the block runs."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

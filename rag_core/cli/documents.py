@@ -21,8 +21,8 @@ path_argument = click.argument("path", shell_complete=options.complete_files)
 
 
 def _of_file(act: Callable[..., None]) -> click.Command:
-    """Make a command about one file from ``act``, which is called with the library, the store, and the
-    file's path in the store."""
+    """Create a command for one file from ``act``, which is called with the library, the store, and the file's
+    path in the store."""
 
     @wraps(act)
     def command(path: str, store: str | None, **given: Any) -> None:
@@ -40,10 +40,10 @@ def _of_file(act: Callable[..., None]) -> click.Command:
     "states",
     multiple=True,
     type=click.Choice(get_args(FileState)),
-    help="Only files of this state; repeat for several.",
+    help="Only files in this state; repeat for several.",
 )
 def list_documents(store: str, states: tuple[str, ...]) -> None:
-    """List the files of a store, each compared with the disk."""
+    """List the files of a store, with the state of each compared with the disk."""
     listed = options.library_of_owner().files.all(OWNER, store)
     files = [file for file in listed if not states or file.state in states]
     options.emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
@@ -55,8 +55,8 @@ def list_documents(store: str, states: tuple[str, ...]) -> None:
 def show(path: str, store: str | None) -> None:
     """Show a document: its text and its links.
 
-    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
-    With lines, as in a.md:10-14, only these are shown.
+    PATH is a file here, an absolute path, a path from `list`, or a name that only one file has. With lines,
+    as in a.md:10-14, only these lines are shown.
     """
     library = options.library_of_owner()
     store = options.store_of_file(library, store, path)
@@ -67,25 +67,25 @@ def show(path: str, store: str | None) -> None:
 
 
 @_of_file
-@click.option("--limit", type=int, default=8, show_default=True, help="How many documents.")
+@click.option("--limit", type=int, default=8, show_default=True, help="Number of documents.")
 def similar(library: Library, store: str, path: str, limit: int) -> None:
     """List the documents nearest in meaning to a document.
 
-    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
-    Its copies are left out.
+    PATH is a file here, an absolute path, a path from `list`, or a name that only one file has. Copies of the
+    document are left out.
     """
     documents = library.searching.similar(OWNER, store, path, limit=limit)
     options.emit(answers.similar(store, documents), lambda: show_similar(documents))
 
 
 @_of_file
-@click.option("--undo", is_flag=True, help="Include it again, if the folder's patterns do.")
+@click.option("--undo", is_flag=True, help="Include the file again, if the folder's patterns do.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
 def exclude(library: Library, store: str, path: str, undo: bool, reason: str) -> None:
     """Exclude one file from a store, or include it again.
 
-    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
-    The file stays excluded, whatever the folder's patterns say, until --undo.
+    PATH is a file here, an absolute path, a path from `list`, or a name that only one file has. The file
+    stays excluded until --undo, whatever the folder's patterns say.
     """
     if undo:
         library.files.include(OWNER, store, path)
@@ -99,9 +99,9 @@ def exclude(library: Library, store: str, path: str, undo: bool, reason: str) ->
 
 @_of_file
 def reindex(library: Library, store: str, path: str) -> None:
-    """Read one file again, changed or not.
+    """Read one file again, even if it is unchanged.
 
-    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
+    PATH is a file here, an absolute path, a path from `list`, or a name that only one file has.
     """
     library.jobs.request_file(OWNER, store, path)
     run_requests(library, store)

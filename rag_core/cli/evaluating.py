@@ -20,13 +20,13 @@ class _Evaluations(commands.Commands):
     """A group that runs `run` if no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; if there are none, as if `run` was given."""
+        """Parse the arguments. Without arguments, parse `run`."""
         return super().parse_args(ctx, args or ["run"])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments call."""
+        """Return the command that the arguments name."""
         return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
 
 
@@ -45,8 +45,8 @@ def evaluate() -> None:
 def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
     """Search for each query of a golden set, and measure how well its documents are found.
 
-    FILE is YAML: `queries:`, and for each `- query: TEXT` with `relevant: [PATH]`. Without it, the set that
-    `eval mark` fills. Changes since the last run are shown.
+    FILE is YAML: `queries:`, and for each query `- query: TEXT` with `relevant: [PATH]`. Without FILE, the
+    set filled by `eval mark` is used. Changes since the previous evaluation are shown.
     """
     evaluated = options.library_of_owner().evaluating.evaluate(OWNER, file, stores, mode=mode)
     options.emit(reports.evaluation(evaluated), lambda: show_evaluation(evaluated))
@@ -60,7 +60,7 @@ def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
 def mark(query: str, path: str, store: str | None, file: Path | None) -> None:
     """Mark a document as relevant for a query.
 
-    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
+    PATH is a file here, an absolute path, a path from `list`, or a name that only one file has.
     """
     library = options.library_of_owner()
     path = library.files.path_of(OWNER, options.store_of_file(library, store, path), path, current_folder())

@@ -1,4 +1,4 @@
-"""Bringing a store up to date with folders."""
+"""Updating a store from folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rag_core.wording import covered_by, shared_files
 _MOST_NAMED = 3
 _ALL = ("**/*",)
 
-yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
+yes_option = click.option("--yes", is_flag=True, help="Allow indexing the whole disk or home folder.")
 
 
 @click.command(cls=commands.Answering)
@@ -37,12 +37,12 @@ yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk
 @click.option(
     "--yes",
     is_flag=True,
-    help="Index also the whole disk or home folder; keep stores on a network disk or in a cloud's folder.",
+    help="Allow indexing the whole disk or home folder, and stores on a network disk or in a cloud folder.",
 )
 def init(folder: Path, store: str | None, yes: bool) -> None:
     """Create a store and index a folder into it.
 
-    Every readable file in FOLDER is indexed. Later, `index` brings the store up to date.
+    Every readable file in FOLDER is indexed. Run `index` later to update the store.
     """
     library = options.library_of_owner(shared_disk=yes)
     library.stores.require_own_disk(OWNER)
@@ -68,7 +68,7 @@ def _next_steps(info: StoreInfo) -> str:
 def _refuse_if_huge(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
-    """Raise InvalidInput for a folder that is new to a store and so large that it may be a mistake."""
+    """Raise InvalidInput if a folder is new to a store and so large that adding it may be a mistake."""
     root = real_folder(folder)
     known = store in library.stores.names(OWNER)
     if known and library.sources.draft(OWNER, store, root, patterns, exclude).id:
@@ -84,8 +84,8 @@ def _refuse_if_huge(
     "--root", type=click.Path(path_type=Path), help="The folder that the patterns start from (default: here)."
 )
 @options.exclude_option
-@click.option("--incremental", is_flag=True, help="Read only what changed (the default).")
-@click.option("--force", is_flag=True, help="Read everything, changed or not.")
+@click.option("--incremental", is_flag=True, help="Read only changed files (the default).")
+@click.option("--force", is_flag=True, help="Read all files, even unchanged ones.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @yes_option
 def index(
@@ -98,10 +98,10 @@ def index(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Bring a store up to date, or add files to it by patterns.
+    """Update a store, or add files to it by patterns.
 
     Without PATTERN, the store's folders are read. A pattern such as '**/*.md' (in quotes) adds the folder
-    that it starts from; a folder that the store has gets it as one more pattern.
+    from which it starts. If the store already has the folder, the pattern is added to it.
     """
     if incremental and force:
         raise click.UsageError("Give --incremental or --force, not both.")
@@ -132,7 +132,7 @@ def index(
 
 
 def _by_folder(patterns: Sequence[str], root: Path | None) -> dict[Path, list[str]]:
-    """Group the patterns by the folder where they start: ``root`` if given, else the folder in the
+    """Group the patterns by the folder from which they start: ``root`` if given, else the folder in the
     pattern."""
     by_folder: defaultdict[Path, list[str]] = defaultdict(list)
     for whole in patterns:
@@ -149,8 +149,8 @@ def _show_dry_run(
     *,
     force: bool,
 ) -> None:
-    """Print what a run would read in the folders ``wanted`` or, if there are none, in all folders of the
-    store."""
+    """Print which files a run would read in the folders ``wanted``; without such folders, in all folders of
+    the store."""
     drafts = [
         library.sources.draft(OWNER, store, folder, chosen, exclude) for folder, chosen in wanted.items()
     ]
@@ -167,8 +167,8 @@ def _show_dry_run(
 
 
 def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
-    """Return a sentence about the paused folders of a store, with the command that resumes one; '' for
-    none, or if there are patterns. Raises InvalidInput if there is nothing to read."""
+    """Return a sentence about the paused folders of a store, with the command that resumes one; '' if no
+    folder is paused, or if there are patterns. Raises InvalidInput if there is nothing to read."""
     info = library.stores.info(OWNER, store)
     if not (info.sources or has_patterns):
         example = f"commonplace index {quote('**/*.md')} --store {store}"
@@ -188,7 +188,7 @@ def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
 def _explain(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
-    """Print how new patterns affect a folder that the store already contains, as a whole or in part."""
+    """Print how new patterns affect a folder that the store already contains, fully or partly."""
     draft = library.sources.draft(OWNER, store, folder, patterns, exclude)
     others = [source for source in library.stores.info(OWNER, store).sources if not source.removed]
     known = next((source for source in others if source.id == draft.id), None)

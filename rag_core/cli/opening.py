@@ -1,5 +1,5 @@
-"""Opening the app in the browser, and starting it first where it does not run: for a key that works
-anywhere."""
+"""Opening the app in the browser. The app is started first if it is not running, so this command suits a
+system-wide keyboard shortcut."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rag_core.errors import RagError
 _ANSWER_S = 3.0
 _START_S = 60.0
 _LOOK_S = 0.2
-_QUOTED = 300  # characters of what an app said that did not start
+_QUOTED = 300  # maximum characters of the output of an app that did not start
 
 
 @click.command("open", cls=Answering)
@@ -35,12 +35,12 @@ _QUOTED = 300  # characters of what an app said that did not start
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="The port at which the app listens (default: where it runs, else the setting `port`).",
+    help="The port of the app (default: that of the running app, else the setting `port`).",
 )
 def open_app(query: Sequence[str], port: int | None) -> None:
     """Open the app in the browser, with QUERY in the search box.
 
-    The app is started in the background if it does not run, and stays there when this command has ended.
+    If the app is not running, it is started in the background and continues to run after this command.
     """
     settings = settings_of_owner()
     port = port or where_it_runs(settings.data_dir) or settings.port
@@ -54,8 +54,9 @@ def open_app(query: Sequence[str], port: int | None) -> None:
 
 
 def start_app() -> None:
-    """Start the app in this process and open the browser; only open it if the app runs already. The built-in
-    model is fetched first, where it is missing: without it, notes are found by words."""
+    """Start the app in this process and open the browser. If the app is already running, only open the
+    browser. A missing built-in model is downloaded first; without the model, notes are found only by
+    words."""
     from rag_core.cli.serving import serve_owners_app
 
     settings = settings_of_owner()
@@ -70,8 +71,8 @@ def start_app() -> None:
 
 
 def fetch_model(embedder: str, model_dir: Path) -> None:
-    """Install the embedder of new stores, if it is built in and missing. Where that fails, it is said, and
-    words are searched."""
+    """Install the embedder of new stores, if it is built in and missing. If that fails, print a warning;
+    searches then use words only."""
     from rag_core.models.built_in import BUILT_IN
     from rag_core.models.built_in_install import install, is_installed
 
@@ -85,7 +86,8 @@ def fetch_model(embedder: str, model_dir: Path) -> None:
 
 
 def has_screen() -> bool:
-    """Whether a browser can show a page here: over ssh there may be none, or one in the terminal."""
+    """Whether a browser can show a page here. Over ssh there may be no browser, or only one in the
+    terminal."""
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return not sys.platform.startswith("linux") or any(map(os.environ.get, screens))
 
@@ -116,8 +118,7 @@ def _answers(port: int) -> bool:
 
 
 def _start(port: int) -> int:
-    """Start the app in the background and wait until it answers. Returns its process id. Raises
-    RagError."""
+    """Start the app in the background, wait until it answers, and return its process id. Raises RagError."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "rag_core", "serve", "--port", str(port)],
@@ -135,7 +136,7 @@ def _start(port: int) -> int:
                     "Run `commonplace serve` to see the whole error.",
                 )
             if _answers(port):
-                process.returncode = 0  # nobody waits for it any more
+                process.returncode = 0  # nothing waits for it any more
                 return process.pid
             time.sleep(_LOOK_S)
         process.kill()

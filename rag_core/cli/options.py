@@ -1,4 +1,4 @@
-"""What commands share: options, the owner's library, and printing an answer."""
+"""The common parts of commands: options, the owner's library, and printing an answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def _settings(ctx: click.Context) -> Settings:
-    given: Settings | None = ctx.find_root().obj  # docs/make_cli.py gives the defaults, not this machine's
+    # docs/make_cli.py passes the defaults, not this machine's settings
+    given: Settings | None = ctx.find_root().obj
     return given or load()
 
 
@@ -39,13 +40,13 @@ shared_disk_option = click.option(
     "--yes",
     "shared_disk",
     is_flag=True,
-    help="Keep stores on a network disk or in the folder of a cloud, too.",
+    help="Allow stores on a network disk or in a cloud folder.",
 )
 
 
 def library_of_owner(*, shared_disk: bool = False) -> Library:
-    """Return the owner's library, which is closed when the command ends. ``shared_disk`` writes the setting
-    of that name into config.yaml if the data folder needs it."""
+    """Return the owner's library, which is closed when the command ends. If the data folder needs it,
+    ``shared_disk`` writes the setting of that name into config.yaml."""
     settings = settings_of_owner()
     if shared_disk and not settings.shared_disk and shared_by(settings.data_dir):
         from rag_core.config.change import change  # only now: it brings a parser of YAML
@@ -64,8 +65,8 @@ def store_names(ctx: click.Context) -> list[str]:
 
 
 def emit(value: JsonValue, show: Callable[[], None] | str) -> None:
-    """Print ``value`` as JSON if --json was given. Otherwise print the sentence ``show``, or call ``show``
-    to print."""
+    """Print ``value`` as JSON if --json was given. Otherwise print the sentence ``show``, or call
+    ``show``."""
     if wants_json():
         print_json(value)
     elif isinstance(show, str):
@@ -81,8 +82,8 @@ def print_json(value: JsonValue) -> None:
 
 @contextmanager
 def asking(option: str) -> Iterator[None]:
-    """Context manager around a question to the owner. If nobody can answer, as in a script, it raises a
-    RagError that names the ``option`` to use instead."""
+    """Context manager around a question to the owner. If it cannot be answered, as in a script, a RagError
+    names the ``option`` to use instead."""
     try:
         yield
     except click.Abort as stopped:
@@ -93,14 +94,15 @@ def asking(option: str) -> Iterator[None]:
 
 
 class SettingOption(click.Option):
-    """An option whose default is the setting called ``setting``; help shows its value here."""
+    """An option whose default is the setting called ``setting``. Help shows the setting's value on this
+    computer."""
 
     def __init__(self, *args: Any, setting: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.setting = setting
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
-        """Return the value of the setting, or click's default if it has none."""
+        """Return the value of the setting, or click's default if the setting has no value."""
         try:
             value = getattr(_settings(ctx), self.setting)
         except InvalidInput:
@@ -122,20 +124,21 @@ def _complete_stores(ctx: click.Context, _: click.Parameter, incomplete: str) ->
 
 
 def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Let the shell complete file names. Names from a store could contain text that a shell would run."""
+    """Let the shell complete file names. Names from a store are not used, because they could contain text
+    that a shell would run."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def _only_store(names: Sequence[str], advice: str) -> str:
     if not names:
-        raise NotFound("There is no store yet.", "Make one with `commonplace init FOLDER`.")
+        raise NotFound("There is no store yet.", "Create a store with `commonplace init FOLDER`.")
     if len(names) > 1:
         raise InvalidInput("Which store is meant?", f"{advice} There are: {', '.join(names)}.")
     return names[0]
 
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
-    """Return ``store`` or, if it is None, the only store that can have the file at ``path``. Raises
+    """Return ``store``; if it is None, return the only store that may have the file at ``path``. Raises
     InvalidInput."""
     return store or _only_store(
         library.files.stores_meant(OWNER, path, current_folder()), "Name it with --store."
@@ -150,7 +153,7 @@ def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str
 
 
 name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _complete_stores}
-"""Attributes of every option that takes a store."""
+"""Attributes of every option that takes the name of a store."""
 
 stores_option = click.option(
     "--store",

@@ -1,4 +1,4 @@
-"""Running what was requested of a store, and listing its runs."""
+"""Running the requests of a store, and listing its runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _EVERY_S = 10.0
     "--cancel", is_flag=True, help="Stop the current run of the store, even if another process runs it."
 )
 def jobs(store: str, number: int | None, cancel: bool) -> None:
-    """List the last runs of a store, the newest first."""
+    """List the latest runs of a store, newest first.
+
+    With --job, show one run with its files. With --cancel, stop the current run.
+    """
     library = library_of_owner()
     if cancel:
         _cancel(library, store)
@@ -56,11 +59,11 @@ def run_requests(
     library: Library, store: str, next_steps: Callable[[], str] = lambda: "", *, queued: str = ""
 ) -> None:
     """Run the requests of a store and print the job. If it ended well, also print the text that
-    ``next_steps`` returns, unless the output is JSON. Exits with 1 if the job did not end well or a file
+    ``next_steps`` returns, unless the output is JSON. Exit with 1 if the job did not end well or a file
     failed.
 
-    If another run has the requests, nothing is run here: ``queued`` is printed, or without it a sentence that
-    says what becomes of the requests.
+    If another process runs the requests, print ``queued`` instead. Without ``queued``, print a sentence about
+    the requests.
     """
     last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:
@@ -90,8 +93,8 @@ def run_requests(
 
 
 def _language_advice(library: Library, store: str) -> str:
-    """Return the advice to take the model for every language, with the commands; '' if there is none, or it
-    was given before."""
+    """Return the advice to use the model for every language, with the commands; '' if there is no advice, or
+    it was given before."""
     advice = library.languages.advice(OWNER, store)
     if advice is None or advice.was_told:
         return ""

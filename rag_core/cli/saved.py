@@ -22,13 +22,13 @@ from rag_core.wording import asked_by, moment, new_hits
 def saved() -> None:
     """Save searches under a name.
 
-    `commonplace query --saved NAME` searches again.
+    `commonplace query --saved NAME` runs a saved search.
     """
 
 
 @saved.command("list")
 def saved_list() -> None:
-    """List the saved searches, with the number of hits that are new since each was opened."""
+    """List the saved searches, with the number of new hits since each was opened."""
     searches = options.library_of_owner().saved.searches(OWNER)
     rows = [
         (search.name, new_hits(search), asked_by(search), moment(search.opened_at)) for search in searches
@@ -48,9 +48,9 @@ def saved_list() -> None:
 @sort_option
 @min_score_option
 def saved_add(name: str, text: Sequence[str], stores: Sequence[str], **search: Any) -> None:
-    """Save a search, in place of one of this name.
+    """Save a search. A saved search of the same name is replaced.
 
-    TEXT is as in `query`; put it in single quotes if a word of it begins with a minus.
+    TEXT is as in `query`. Put it in single quotes if one of its words begins with a minus.
     """
     library = options.library_of_owner()
     instead = ""
@@ -73,6 +73,6 @@ def saved_rename(name: str, new_name: str) -> None:
 @saved.command("remove")
 @click.argument("name")
 def saved_remove(name: str) -> None:
-    """Forget a saved search."""
+    """Delete a saved search."""
     options.library_of_owner().saved.delete(OWNER, name)
     options.emit({"removed": name}, f"{name} is forgotten.")

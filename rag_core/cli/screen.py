@@ -1,6 +1,6 @@
 """Output for a terminal: tables, wrapped text, and one line of progress.
 
-File names and passages are hostile: control characters never reach the terminal.
+File names and passages are hostile, so control characters are removed before printing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def warn(*sentences: str) -> None:
 
 
 def width() -> int:
-    """The number of columns for output: those of the terminal, between 20 and 120, or 100 without a
-    terminal."""
+    """The number of columns for output: the terminal's, between 20 and 120, or 100 without a terminal."""
     return max(_LEAST, min(_columns(sys.stdout), _MOST))
 
 
@@ -50,8 +49,8 @@ def _columns(stream: TextIO | None) -> int:
 
 
 def _measure(text: str) -> int:
-    """The number of columns that ``text`` takes: two for a Chinese character, none for a combining
-    accent."""
+    """The number of columns of ``text``. A Chinese character takes two columns, and a combining accent takes
+    none."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
@@ -67,9 +66,11 @@ def wrapped(text: str, columns: int) -> list[str]:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "", if_any: Collection[str] = ()
 ) -> None:
-    """Print left-aligned columns; those in ``if_any`` only if a row has something in them. Without rows
-    print ``empty``. On a terminal the last column is wrapped, or on a narrow one each row becomes a heading
-    and a sentence."""
+    """Print left-aligned columns. Columns in ``if_any`` are printed only if a row has something in them.
+    Without rows, print ``empty``.
+
+    On a terminal the last column is wrapped. On a narrow terminal each row becomes a heading and a sentence.
+    """
     if not rows:
         click.echo(empty)
         return
@@ -99,7 +100,7 @@ def _print_sentences(names: Sequence[str], *rows: Sequence[str]) -> None:
 
 
 def _print_columns(cells: Sequence[Sequence[str]], widths: Sequence[int], last: int | None) -> None:
-    """Print rows, the first in bold, in columns of ``widths``; the last column is wrapped to ``last``."""
+    """Print rows, the first in bold, in columns of ``widths``. The last column is wrapped to ``last``."""
     for number, row in enumerate(cells):
         front = "".join(
             cell + " " * (width + 2 - _measure(cell)) for cell, width in zip(row[:-1], widths, strict=False)
@@ -111,8 +112,8 @@ def _print_columns(cells: Sequence[Sequence[str]], widths: Sequence[int], last: 
 
 
 class ProgressLine:
-    """A context with one line of progress on standard error. A terminal shows it in place and removes it at
-    the end; elsewhere a new line is printed every ``every`` seconds."""
+    """A context with one line of progress on standard error. A terminal shows the line in place and removes
+    it at the end. Elsewhere a new line is printed every ``every`` seconds."""
 
     def __init__(self, every: float = math.inf) -> None:
         self._on = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,4 +1,4 @@
-"""Searching, and the options that all searches have."""
+"""Searching, and the common options of all searches."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NUMBER = re.compile(r"-k=?([0-9]+)")
 
 
 class Worded(click.Command):
-    """A command whose arguments are words to search. A word with a minus (``-kale``) excludes it, so only a
-    single letter after a minus is an option."""
+    """A command whose arguments are words to search. A minus before a word excludes it (``-kale``), so
+    options with one minus have a single letter."""
 
     def __init__(self, name: str | None, **kwargs: Any) -> None:
         settings = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
@@ -33,7 +33,7 @@ class Worded(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does, after replacing short options by long ones. Raises UsageError for an unknown
-        one."""
+        option."""
         end = args.index("--") if "--" in args else len(args)
         given = [_NUMBER.sub(r"--top-k=\1", word) if _NUMBER.fullmatch(word) else word for word in args[:end]]
         given = [_SHORT.get(word, word) for word in given]
@@ -44,15 +44,15 @@ class Worded(click.Command):
 
 
 def searched_stores_option(asked: str) -> Callable[[Any], Any]:
-    """Return the option ``--store NAME``, which can be repeated. ``asked`` is the word in its help for what
-    is done with all stores if it is not given, such as *searched*."""
+    """Return the option ``--store NAME``, which can be repeated. Its help says that every store is ``asked``
+    if the option is not given; ``asked`` is a word such as *searched*."""
     return options.setting_option(
         "--store",
         "stores",
         setting="default_stores",
         multiple=True,
         **options.name_of_store,
-        help=f"A store; repeat for several. Without it the setting default_store, or every store is {asked}.",
+        help=f"A store; repeat for several. By default the setting default_store, or every store is {asked}.",
     )
 
 
@@ -65,7 +65,7 @@ def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Fil
     return filters_from((key.strip(), value.strip()) for key, _, value in parts)
 
 
-stdin_option = click.option("--stdin", "from_stdin", is_flag=True, help="Read it from standard input.")
+stdin_option = click.option("--stdin", "from_stdin", is_flag=True, help="Read the words from standard input.")
 filter_option = click.option(
     "--filter",
     "filters",
@@ -104,13 +104,13 @@ sort_option = click.option(
     type=click.Choice(SORTS),
     default="best",
     show_default=True,
-    help="The order of the passages that fit; near misses follow.",
+    help="The order of passages that fit; near misses follow.",
 )
 
 
 def words_of(given: Sequence[str], *, from_stdin: bool) -> str:
-    """Return the words from the command line or from standard input. Raises InvalidInput for both at once,
-    NoSuchOption for an unknown option among them."""
+    """Return the words from the command line or from standard input. Raises InvalidInput if both are given,
+    and NoSuchOption if an unknown option is among them."""
     if unknown := next((word for word in given if word.startswith("--")), None):
         options = [
             name for parameter in click.get_current_context().command.params for name in parameter.opts
@@ -122,7 +122,7 @@ def words_of(given: Sequence[str], *, from_stdin: bool) -> str:
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    """Return those options that were given on the command line, with their values."""
+    """Return the options given on the command line, with their values."""
     context = click.get_current_context()
     on_line = click.core.ParameterSource.COMMANDLINE
     return {name: value for name, value in values.items() if context.get_parameter_source(name) is on_line}
@@ -133,7 +133,7 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 @searched_stores_option("searched")
 @stdin_option
 @options.setting_option(
-    "--top-k", "--k", "top_k", setting="top_k", type=int, help="How many passages; also -k."
+    "--top-k", "--k", "top_k", setting="top_k", type=int, help="Number of passages; also -k."
 )
 @min_score_option
 @filter_option
@@ -142,7 +142,7 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     "--max-tokens",
     setting="max_tokens",
     type=int,
-    help="Stop before the passages take more tokens than this.",
+    help="Maximum number of tokens of all passages together.",
 )
 @click.option("--offset", type=int, default=0, show_default=True, help="Skip this many passages first.")
 @click.option(
@@ -152,9 +152,7 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 )
 @sort_option
 @click.option("--facets", is_flag=True, help="Count what matches by type, tag, folder, store and year.")
-@click.option(
-    "--saved", metavar="NAME", help="Search for a saved search; other options win over what it has."
-)
+@click.option("--saved", metavar="NAME", help="Run this saved search; other options override its values.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
 @commands.json_option
 def query(
@@ -168,7 +166,7 @@ def query(
 ) -> None:
     """Search by words and by meaning.
 
-    TEXT may hold filters such as type: or tag: (see --filter), store:, "exact words" and -without. Values
+    TEXT may contain filters such as type: or tag: (see --filter), store:, "exact words" and -without. Values
     of one key are alternatives: tag:a tag:b finds either. Put TEXT in single quotes if it has double quotes
     or parentheses.
     """

@@ -30,7 +30,7 @@ from rag_core.wording import moment, plural
 def app_dir() -> Path:
     """Return the folder with app.py, ui and pages: ``rag_core/_app`` in a wheel, or the checkout.
 
-    The package never imports the app, so the app is found by its place. Raises RagError if it is missing.
+    The package never imports the app, so the app is found by its path. Raises RagError if it is missing.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_app", package.parent):
@@ -49,9 +49,8 @@ def serve_app(port: int, open_browser: bool) -> None:
 
 
 def serve_owners_app(port: int, open_browser: bool, *, shared_disk: bool = False) -> None:
-    """Make the stores that config.yaml declares, then serve the app. Raises InvalidInput if the stores are
-    on a disk that other computers write, too, unless ``shared_disk`` or the setting of that name allows
-    it."""
+    """Create the stores declared in config.yaml, then serve the app. Raises InvalidInput if other computers
+    may write to the disk of the stores, unless ``shared_disk`` or the setting of that name allows it."""
     library = library_of_owner(shared_disk=shared_disk)
     library.stores.require_own_disk(OWNER)
     warn(*library.stores.make_declared(OWNER))
@@ -60,7 +59,7 @@ def serve_owners_app(port: int, open_browser: bool, *, shared_disk: bool = False
 
 
 @click.command()
-@setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
+@setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 uses any free port.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 @shared_disk_option
 @click.option("--with-input", is_flag=True, hidden=True, help="Stop at the end of standard input.")
@@ -72,7 +71,8 @@ def serve(port: int, open_browser: bool, shared_disk: bool, with_input: bool) ->
 
 
 def _end_with_input() -> None:
-    """Stop this process when its standard input ends, as it does when whoever started it has ended."""
+    """Stop this process when its standard input ends, which happens when the process that started it has
+    ended."""
     with suppress(OSError):
         while os.read(0, 1):  # not sys.stdin, whose lock would be held when Python ends
             pass
@@ -83,7 +83,7 @@ def _end_with_input() -> None:
 def watch() -> None:
     """Index files as soon as they change, until Ctrl-C.
 
-    `serve` does the same. A paused folder is not watched.
+    `serve` does the same. Paused folders are not watched.
     """
     library = library_of_owner()
     warn(*library.stores.make_declared(OWNER))
@@ -109,12 +109,12 @@ def watch() -> None:
     "--allow-writes",
     setting="mcp_allow_writes",
     is_flag=True,
-    help="Let the assistant also index files and remove them from the index.",
+    help="Allow the assistant to index files and to remove them from the index.",
 )
 def mcp(allow_writes: bool) -> None:
     """Connect an assistant over MCP, on standard input and output.
 
-    An assistant starts this itself, and it ends with its input. While the app runs, assistants can also
+    The assistant starts this command, which ends when its input ends. While the app runs, assistants can also
     connect to /mcp at the app's address.
     """
     from rag_core.api.mcp.server import serve_stdio
@@ -133,17 +133,17 @@ def model() -> None:
     "--from",
     "source",
     type=click.Path(exists=True, path_type=Path),
-    help="Take the files of a built-in model from this folder, not the network.",
+    help="Use a built-in model's files in this folder, not the network.",
 )
 def model_install(name: str | None, source: Path | None) -> None:
     """Download and verify a model.
 
-    NAME is a built-in one: `minilm` (for English, 84 MB) or `multilingual` (for every language, 66 MB). It
-    becomes the embedder of new stores. Without NAME it is the one that new stores use.
+    NAME is a built-in model: `minilm` (for English, 84 MB) or `multilingual` (for every language, 66 MB). It
+    becomes the embedder of new stores. Without NAME, the present embedder of new stores is installed.
 
-    Or NAME is hf:ORG/NAME, a model on the Hugging Face hub that was exported to ONNX, or
-    hf:ORG/NAME@REVISION. A store or the setting `reranker` uses it as `onnx:ORG/NAME`. Does nothing if it is
-    installed already.
+    NAME may also be hf:ORG/NAME or hf:ORG/NAME@REVISION, a model on the Hugging Face hub in ONNX format. A
+    store or the setting `reranker` uses it as `onnx:ORG/NAME`. A model that is already installed is not
+    downloaded again.
     """
     from rag_core.models.built_in import BUILT_IN, MINILM
     from rag_core.models.built_in_install import install

@@ -1,4 +1,4 @@
-"""Who may come in: people through ``tailscale serve``, and scripts with a token."""
+"""Giving access: to people through ``tailscale serve``, and to scripts with a token."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rag_core.wording import moment
 def share() -> None:
     """Share stores with others through Tailscale.
 
-    A LOGIN is what Tailscale shows for a person, such as ada@example.com or ada@github. Everybody who is
-    not named here or in the configuration (`access_owners`) is refused. A change takes effect at once, also
-    while the app runs.
+    LOGIN is the name that Tailscale shows for a person, such as ada@example.com or ada@github. People who are
+    named neither here nor in the configuration (`access_owners`) are refused. A change takes effect at once,
+    even while the app runs.
     """
 
 
@@ -32,13 +32,13 @@ def share() -> None:
     "--store", "stores", multiple=True, help="A store to share; repeat for several.", **options.name_of_store
 )
 @click.option(
-    "--ask/--no-ask", "may_ask", default=None, help="Whether they may also ask your language model."
+    "--ask/--no-ask", "may_ask", default=None, help="Whether the guest may also ask your language model."
 )
 def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     """Let a guest search and read stores.
 
-    Stores shared before stay shared; private notes are never shown. Without --ask or --no-ask the
-    guest keeps this right; a new guest may not ask.
+    Stores shared before stay shared, and private notes are never shown. Without --ask or --no-ask, the
+    guest's right to ask does not change; a new guest may not ask.
     """
     library = options.library_of_owner()
     person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
@@ -49,9 +49,9 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
 @share.command("owner")
 @click.argument("login")
 def share_owner(login: str) -> None:
-    """Make somebody an owner, who may do everything.
+    """Make a person an owner, who may do everything.
 
-    An owner sees every store, private notes and the settings, from their own devices.
+    Owners see every store, private notes and the settings, from their own devices.
     """
     library = options.library_of_owner()
     person = library.sharing.make_owner(OWNER, login)
@@ -66,7 +66,7 @@ def share_owner(login: str) -> None:
 def share_status(port: int) -> None:
     """Show the state of Tailscale here, and what to do next.
 
-    Nothing is changed: you type the command that makes Tailscale forward to the app.
+    Nothing is changed. You type the command that makes Tailscale forward to the app.
     """
     tailscale = options.library_of_owner().sharing.tailscale(OWNER, port)
     labels = {"Guests open ": tailscale.address, "Next: ": tailscale.next_step, "    ": tailscale.command}
@@ -78,7 +78,7 @@ def share_status(port: int) -> None:
 
 @share.command("list")
 def share_list() -> None:
-    """List everybody with access, owners first."""
+    """List everyone with access, owners first."""
     people = options.library_of_owner().sharing.people(OWNER)
     rows = []
     for person in people:
@@ -97,12 +97,12 @@ def share_list() -> None:
     "stores",
     multiple=True,
     **options.name_of_store,
-    help="Take only this store from them; repeat for several.",
+    help="Withdraw only this store; repeat for several.",
 )
 def share_remove(login: str, stores: Sequence[str]) -> None:
-    """Remove a person, or take stores from a guest.
+    """Remove a person, or withdraw stores from a guest.
 
-    Pages that they have open close within seconds.
+    Open pages of this person close within seconds.
     """
     library = options.library_of_owner()
     library.sharing.unshare(OWNER, login, stores)
@@ -124,15 +124,15 @@ def _granted(person: Person) -> str:
 
 @click.group(cls=commands.Commands, no_args_is_help=False)
 def token() -> None:
-    """Make, list and revoke tokens for scripts and assistants."""
+    """Create, list and revoke tokens for scripts and assistants."""
 
 
 @token.command("create")
 @click.argument("name")
 def token_create(name: str) -> None:
-    """Make a token and print it once.
+    """Create a token and print it once.
 
-    NAME tells you later which token this is.
+    NAME helps you to recognize the token later.
     """
     made = options.library_of_owner().sharing.create_token(OWNER, name)
     if not commands.wants_json():

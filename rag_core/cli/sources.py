@@ -22,7 +22,7 @@ number_argument = click.argument("number", type=int)
 def source() -> None:
     """List, change, pause and remove the folders of a store.
 
-    `source list` shows the NUMBER of each.
+    `source list` shows the NUMBER of each folder.
     """
 
 
@@ -41,7 +41,7 @@ def source_list(store: str) -> None:
 @options.include_option
 @options.exclude_option
 @click.option("--no-exclude", is_flag=True, help="Remove all exclude patterns.")
-@click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what the next run would do; change nothing.")
 def source_edit(
     number: int,
     store: str,
@@ -74,7 +74,7 @@ def source_edit(
 @number_argument
 @options.store_option
 def source_pause(number: int, store: str) -> None:
-    """Stop reading a folder; its files can still be searched."""
+    """Stop reading a folder. Its files can still be searched."""
     changed = options.library_of_owner().sources.pause(OWNER, store, number)
     resume = f"commonplace source resume {number} --store {store}"
     options.emit(asdict(changed), f"Paused. To resume: {resume}")
@@ -97,7 +97,7 @@ def source_resume(number: int, store: str) -> None:
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
-    """Remove a folder from a store; its files stay on the disk."""
+    """Remove a folder from a store. Its files stay on the disk."""
     library = options.library_of_owner()
     known = library.sources.get(OWNER, store, number)
     plan = library.sources.plan(OWNER, store, replace(known, removed=True))

@@ -1,4 +1,4 @@
-"""Stores: make, list, show, rename, delete, export, import, switch, attach, and their status."""
+"""Stores: create, list, show, rename, delete, export, import, switch, attach, and their status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def store() -> None:
 @options.setting_option(
     "--embedder",
     setting="embedder",
-    help="What turns text into vectors; minilm and multilingual are built in.",
+    help="The model that turns text into vectors; minilm and multilingual are built in.",
 )
 @click.option(
     "--metric",
@@ -38,18 +38,18 @@ def store() -> None:
     default=METRICS[0],
     show_default=True,
     help="How vectors are compared. They have length 1, so all three give the same order. Amazon S3 Vectors"
-    " has no dot product: an index there says cosine.",
+    " has no dot product, so an index there shows cosine.",
 )
 @click.option(
     "--dimension",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="How many numbers a vector has, where the embedder leaves a choice.",
+    help="Length of a vector, if the embedder supports several.",
 )
 @options.setting_option(
-    "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
+    "--backend", setting="backend", metavar="KIND", help="The vector index: local, s3vectors, …"
 )
-@click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
+@click.option("--send-private", is_flag=True, help="Allow sending private notes to other machines.")
 @options.shared_disk_option
 def store_create(
     name: str,
@@ -103,8 +103,8 @@ def store_rename(name: str, new_name: str) -> None:
 def store_export(name: str, file: Path, force: bool) -> None:
     """Write a store with its private notes into one portable file.
 
-    FILE is the file or its folder; without it, NAME.commonplace here. The store can be searched and indexed
-    meanwhile.
+    FILE is the file or its folder; by default it is NAME.commonplace in this folder. Meanwhile the store can
+    be searched and indexed.
     """
     with ProgressLine() as progress:
         done = options.library_of_owner().stores.export(
@@ -121,7 +121,7 @@ def store_export(name: str, file: Path, force: bool) -> None:
 def store_import(file: Path, name: str, shared_disk: bool) -> None:
     """Create a store from an exported file.
 
-    Its folders that are not on this computer are paused.
+    Folders of the store that are not on this computer are paused.
     """
     library = options.library_of_owner(shared_disk=shared_disk)
     with ProgressLine() as progress:
@@ -133,9 +133,9 @@ def store_import(file: Path, name: str, shared_disk: bool) -> None:
 @store.command("delete")
 @options.store_argument
 @click.option("--force", "--yes", "force", is_flag=True, help="Do not ask.")
-@click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
+@click.option("--leave-index", is_flag=True, help="Do not delete its vector index on a server.")
 def store_delete(name: str, force: bool, leave_index: bool) -> None:
-    """Delete a store; your files stay."""
+    """Delete a store. Your files stay."""
     library = options.library_of_owner()
     guests = ""
     try:
@@ -155,7 +155,7 @@ def store_delete(name: str, force: bool, leave_index: bool) -> None:
 
 
 def _with_default(library: Library, outcome: str) -> str:
-    """Return ``outcome``; if ``default_store`` names a store that is gone, add a line that says so."""
+    """Return ``outcome``. If ``default_store`` names a store that is gone, add a line that says so."""
     return "\n".join(filter(None, (outcome, line(library.stores.lost_default(OWNER)))))
 
 
@@ -167,16 +167,17 @@ def _counted(counted: StoreInfo | Exported) -> str:
 @options.any_store_argument
 @click.option("--embedder", metavar="EMBEDDER", help="The new embedder.")
 @click.option("--backend", metavar="KIND", help="The new vector index.")
-@click.option("--rechunk", is_flag=True, help="Cut the documents again, for an embedder that reads less.")
-@click.option("--abandon", is_flag=True, help="Cancel a switch that has not ended.")
-@click.option("--later", is_flag=True, help="Do the work in the next run.")
+@click.option("--rechunk", is_flag=True, help="Cut the documents again, for an embedder with fewer tokens.")
+@click.option("--abandon", is_flag=True, help="Cancel a switch that is not finished.")
+@click.option("--later", is_flag=True, help="Start the work in the next run.")
 def switch(
     name: str, embedder: str | None, backend: str | None, rechunk: bool, abandon: bool, later: bool
 ) -> None:
     """Change the embedder or the vector index of a store.
 
-    Searches use the old vectors until all new ones are there. A cancelled switch goes on with the next
-    run."""
+    Searches use the old vectors until all new ones exist. If you stop a switch with Ctrl-C, the next run
+    continues it.
+    """
     library = options.library_of_owner()
     if abandon:
         info = library.placement.abandon_switch(OWNER, name)
@@ -202,8 +203,8 @@ def switch(
 def attach(address: str, name: str, taken: bool, shared_disk: bool) -> None:
     """Create a read-only store from an index that another installation fills.
 
-    ADDRESS is like s3vectors://BUCKET/INDEX, as `commonplace store info` shows it there. The store is only
-    read here; attach it again to bring it up to date, or take it over.
+    ADDRESS is like s3vectors://BUCKET/INDEX, as shown there by `commonplace store info`. This computer only
+    reads the index. Attach it again to update the store, or take it over.
     """
     with ProgressLine() as progress:
         library = options.library_of_owner(shared_disk=shared_disk)
@@ -219,7 +220,7 @@ def attach(address: str, name: str, taken: bool, shared_disk: bool) -> None:
 def take_over(name: str) -> None:
     """Write to the index of an attached store from here.
 
-    It is brought up to date first. The other installation fills it no more.
+    The store is updated first. The other installation no longer fills the index.
     """
     with ProgressLine() as progress:
         info = options.library_of_owner().placement.take_over(
@@ -239,17 +240,17 @@ def _taken_over(name: str) -> str:
 @store.command("private")
 @options.any_store_argument
 @click.option(
-    "--send/--keep", "send", default=None, help="Whether private notes may go to servers on other machines."
+    "--send/--keep", "send", default=None, help="Whether private notes may be sent to other machines."
 )
 @click.option(
-    "--hide", multiple=True, metavar="GLOB", help="Keep these files from guests; repeat for several."
+    "--hide", multiple=True, metavar="GLOB", help="Hide these files from guests; repeat for several."
 )
 @click.option("--show", multiple=True, metavar="GLOB", help="Remove this rule; repeat for several.")
 def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str, ...]) -> None:
     """Show or change which notes are private, and whether they may be sent to servers.
 
-    Guests never see a private note. A note is private if it says so (`private: true` in its front matter),
-    or if its path fits a rule, such as 'journal/**'. A rule takes effect at once.
+    Guests never see a private note. A note is private if its front matter has `private: true`, or if its path
+    matches a rule, such as 'journal/**'. A rule takes effect at once.
     """
     library = options.library_of_owner()
     if hide or show:

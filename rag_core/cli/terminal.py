@@ -1,4 +1,4 @@
-"""What commands print for people: passages, documents, stores, folders, runs and checks."""
+"""The output of commands for people: passages, documents, stores, folders, runs and checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def progress_line(job: Job) -> str:
 
 
 def show_answer(answer: Answer, now: Freshness) -> None:
-    """Print the passages found, each with its place, score and reasons."""
+    """Print the hits, each with its place, score and reasons."""
     warn(*answer.warnings)
     if answer.hits and not answer.convincing:
         click.echo(f"{wording.NOTHING_FITS} These are the nearest passages.")
@@ -85,7 +85,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
 
 
 def _code_lines(hit: Hit, room: int) -> list[str]:
-    """Return the lines of code or data in a passage, from the beginning of its snippet; none for prose."""
+    """Return the lines of code or data in a passage, from the beginning of its snippet; nothing for prose."""
     if hit.anchor is not None or hit.document.file_type in (*wording.NOTES, "html"):
         return []
     start = hit.content.rfind("\n", 0, hit.snippet[0]) + 1
@@ -94,7 +94,7 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
 
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
-    """Print the files of a store. ``states`` are those that the user asked for."""
+    """Print the files of a store. ``states`` are the states that the user requested."""
     empty = f"No {' or '.join(states)} files." if states else "There is no file yet."
     if "excluded" in states:
         empty += " Those that the patterns of a folder leave out are not listed."
@@ -163,7 +163,7 @@ def show_similar(documents: Sequence[Similar]) -> None:
 
 def show_evaluation(evaluated: Evaluation) -> None:
     """Print the figures of a golden set next to the previous ones, and the queries whose first relevant
-    document moved."""
+    document changed its rank."""
     rows = []
     for name, value in evaluated.figures.items():
         last = evaluated.before.get(name)
@@ -193,7 +193,10 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
         row = (i.name, *(f"{count:,}" for count in counts), wording.size(i.size_bytes))
         rows.append((*row, wording.embedder(i.embedder)))
     table(
-        header, rows, empty="There is no store yet. Make one with `commonplace init FOLDER`.", if_any=_IF_ANY
+        header,
+        rows,
+        empty="There is no store yet. Create one with `commonplace init FOLDER`.",
+        if_any=_IF_ANY,
     )
     for info in infos:
         if paused := [source.root for source in info.sources if source.paused and not source.removed]:
@@ -255,7 +258,7 @@ def print_sources(store: str, folders: Sequence[SourceInfo]) -> None:
 
 
 def _show_first(rows: Sequence[str], where: str = "") -> None:
-    """Print the first rows, and how many more there are; ``where`` is added to say where to find them."""
+    """Print the first rows, and the number of further rows. ``where`` is added to say where to find these."""
     for row in rows[:_MAX_ROWS]:
         click.echo(f"  {row.rstrip()}")
     if len(rows) > _MAX_ROWS:
@@ -278,7 +281,8 @@ def show_job(job: Job, problems: Sequence[Problem] = (), *, with_files: bool = F
     """Print the result of a run: its outcomes and problems and, with ``with_files``, the files that it
     changed.
 
-    Failed files are shown one by one, except a folder that the run's message names; skipped ones by reason.
+    Failed files are printed one by one, except a folder named in the run's message. Skipped files are grouped
+    by reason.
     """
     if with_files:
         _show_files(job)
@@ -387,7 +391,7 @@ def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
 
 
 def show_repair(repaired: Repair) -> None:
-    """Print the steps of a repair, and what the next run embeds again."""
+    """Print the steps of a repair, and the number of texts that the next run embeds again."""
     for sentence in repaired.done:
         click.echo(plain(sentence))
     if repaired.done:

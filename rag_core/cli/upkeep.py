@@ -25,7 +25,7 @@ from rag_core.types import OWNER
     shell_complete=options.complete_files,
     help="Explain why this file is found or not.",
 )
-@click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
+@click.option("--query", metavar="TEXT", help="With --file: also show the file's rank for this query.")
 @click.option(
     "--store",
     "stores",
@@ -53,11 +53,11 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
 @click.command(cls=commands.Answering)
 @options.stores_option
 @click.option("--files", is_flag=True, help="Also compare each document with its file.")
-@click.option("--heal", is_flag=True, help="First repair their vector indexes on servers.")
+@click.option("--heal", is_flag=True, help="Repair the stores' vector indexes on servers first.")
 def verify(stores: tuple[str, ...], files: bool, heal: bool) -> None:
     """Check stores for damage, and their vector indexes on servers.
 
-    Without --heal nothing is changed. Exit status 1 if a store is damaged: `repair` rebuilds it.
+    Without --heal nothing is changed. Exit status 1 if a store is damaged; `repair` rebuilds it.
     """
     library = options.library_of_owner()
     healths: list[Health] = []
@@ -84,8 +84,9 @@ def verify(stores: tuple[str, ...], files: bool, heal: bool) -> None:
 def repair(store: str) -> None:
     """Rebuild a store that `verify` found damaged.
 
-    Reads its folders into a new file, and copies your decisions and the intact vectors into it. Keeps the
-    damaged file next to it."""
+    The store's folders are read into a new file. Your decisions and the intact vectors are copied into it.
+    The damaged file stays next to it.
+    """
     repaired = options.library_of_owner().upkeep.repair(OWNER, store)
     options.emit(asdict(repaired), lambda: show_repair(repaired))
 
@@ -104,7 +105,7 @@ def config(context: click.Context) -> None:
 @click.argument("name")
 @click.argument("value")
 def set_(name: str, value: str) -> None:
-    """Write a setting into config.yaml; the rest of the file stays as it is."""
+    """Write a setting into config.yaml. The rest of the file stays as it is."""
     _change(name, value)
 
 
@@ -128,7 +129,7 @@ def _change(name: str, value: str | None) -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script by which your shell completes commands.
+    """Print a script that lets your shell complete commands.
 
     \b
     bash:  eval "$(commonplace completion bash)" in ~/.bashrc

@@ -1,6 +1,7 @@
-"""What the owner configured: a model of settings, and where each value is from.
+"""The owner's settings: one model, and the origin of each value.
 
-pydantic takes about a tenth of a second to import, so it is imported where settings are first read or made.
+pydantic takes about a tenth of a second to import, so it is imported where settings are first read or
+created.
 """
 
 from __future__ import annotations

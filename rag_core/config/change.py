@@ -1,4 +1,4 @@
-"""Changing one setting in config.yaml. Everything else in the file stays as it is, comments included."""
+"""Changing one setting in config.yaml. Everything else in the file stays as it is, including comments."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rag_core.config.settings import BY_NAME, Key, Settings
 from rag_core.config.sources import file_text, load
 from rag_core.errors import InvalidInput, InvalidSettings
 
-_BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # what YAML does not take for text
+_BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # values that YAML does not read as text
 
 
 def change(name: str, value: str | float | bool | None) -> Settings:
-    """Write a setting into config.yaml, or remove it if ``value`` is None. Returns the new settings.
+    """Write a setting into config.yaml, or remove it if ``value`` is None. Return the new settings.
 
     Raises:
-        InvalidInput: the setting is unknown or secret, or a variable or .env decides it.
+        InvalidInput: the setting is unknown or secret, or a variable or .env overrides it.
         InvalidSettings: the value is not allowed, or the file cannot be read or written.
 
     """

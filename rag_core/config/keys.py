@@ -1,4 +1,4 @@
-"""Names that settings and the rooms above share: variables, stores, logins and hosts."""
+"""Names that settings share with other modules: variables, stores, logins and hosts."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 
 VARIABLE_PREFIX = "COMMONPLACE_"
 HOME = f"{VARIABLE_PREFIX}HOME"
-"""Moves configuration and data. Only the environment holds it, because it says where the files are."""
+"""Moves configuration and data. It is only read from the environment, because it says where the files are."""
 
 PORT_FILE = "app.port"
 """The file in the data folder with the port of the app, while it runs."""
 
 OLLAMA_URL = "http://127.0.0.1:11434"
-"""Where Ollama is, unless a setting says otherwise."""
+"""The address of Ollama, unless a setting names another."""
 
 STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-"""A store's name, which is the name of its file on every system."""
+"""A store's name, which is also the name of its file on every system."""
 
 LOGIN_NAME = re.compile(r"(?=.{1,254}\Z)[A-Za-z0-9][A-Za-z0-9.!#$%&'*+/=?^_`{|}~@-]*", re.ASCII)
-"""A login of Tailscale: a mail address (at most 254 characters, RFC 5321) or ``ada@github``."""
+"""A Tailscale login: a mail address (at most 254 characters, RFC 5321) or ``ada@github``."""
 
 _LABEL_OF_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL_OF_HOST}(?:\.{_LABEL_OF_HOST})*", re.ASCII)
-"""A host's name (RFC 1123)."""
+"""The name of a host (RFC 1123)."""

@@ -1,4 +1,4 @@
-"""Kinds of values: how pydantic reads a written value, and the words for what is allowed."""
+"""Kinds of values: how pydantic reads a written value, and a description of the allowed values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A type of settings: which values are allowed, and how they are read."""
+    """A type of settings: the allowed values, and how they are read."""
 
-    words: str  #: What is allowed, for people.
-    schema: CoreSchema | None = None  #: What reads a value; None: the type's own.
-    before: Callable[[Any], Any] | None = None  #: Changes what was written first.
+    words: str  #: The allowed values, in words.
+    schema: CoreSchema | None = None  #: Reads a value; None for the schema of the annotated type.
+    before: Callable[[Any], Any] | None = None  #: Converts the written value first.
     advice: str = ADVICE
-    #: Whether errors leave a value out: always, or if it holds an @.
+    #: Whether errors leave out a value: always, or if it contains an @.
     hidden: Literal["never", "always", "with @"] = "never"
     in_yaml_only: bool = False
 
@@ -40,7 +40,7 @@ class Kind:
         return schemas.no_info_wrap_validator_function(self._checked, self.schema or handler(source))
 
     def read(self, written: Any) -> Any:
-        """Return the value that ``written`` stands for. Raises InvalidSettings."""
+        """Return the value that ``written`` represents. Raises InvalidSettings."""
         return TypeAdapter(Annotated[Any, self]).validate_python(written)
 
     def _checked(self, written: Any, inner: ValidatorFunctionWrapHandler) -> Any:
@@ -54,23 +54,23 @@ class Kind:
 
 
 def whole(low: int, high: int) -> Kind:
-    """The kind for whole numbers from ``low`` to ``high``, both included."""
+    """Return the kind for whole numbers from ``low`` to ``high``, both included."""
     return Kind(f"a whole number from {low} to {high}", schemas.int_schema(ge=low, le=high))
 
 
 def number(low: float, high: float) -> Kind:
-    """Return the kind of a setting whose value is a number from ``low`` to ``high``, both included."""
+    """Return the kind for numbers from ``low`` to ``high``, both included."""
     return Kind(f"a number from {low:g} to {high:g}", schemas.float_schema(ge=low, le=high))
 
 
 def choice(*words: str) -> Kind:
-    """Return the kind of a setting whose value is one of these words, in upper or lower case."""
+    """Return the kind for these words, in upper or lower case."""
     schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
     return Kind(f"{', '.join(words[:-1])} or {words[-1]}", schema, advice="Write one of these words.")
 
 
 def word(shape: str, words: str, *, hide: bool = False, lower: bool = False) -> Kind:
-    """The kind for texts that match the regular expression ``shape``; ``words`` describes them to
+    """Return the kind for texts that match the regular expression ``shape``. ``words`` describes them to
     people."""
     whole_text = rf"\A(?:{shape})\Z"
     schema = schemas.str_schema(pattern=whole_text, to_lower=lower, regex_engine="python-re")
@@ -81,7 +81,7 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server 
 
 
 def server_address(port: int | None = None) -> Kind:
-    """The kind for addresses of servers, read as ``scheme://host:port/path``. If scheme and port are
+    """Return the kind for addresses of servers, read as ``scheme://host:port/path``. If scheme and port are
     missing, ``port`` is used. Keys in addresses are refused."""
 
     def read(text: str) -> str:
@@ -135,7 +135,7 @@ FOLDER = _absolute("an absolute folder", "/home/me/x")
 
 
 def _folder_encoding(written: Any) -> tuple[Path, str]:
-    """``/home/me/old=cp1251`` → the folder, and Python's name of the codec. Raises ValueError."""
+    """Convert ``/home/me/old=cp1251`` to the folder and Python's name of the codec. Raises ValueError."""
     if not isinstance(written, str):
         raise ValueError
     folder, _, name = written.rpartition("=")

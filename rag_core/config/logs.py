@@ -1,8 +1,7 @@
-"""Logging, set up in one place: on standard error, and without what is private.
+"""Logging, configured in one place: on standard error, and without private text.
 
-No message of ours holds the text of notes or queries, file names or paths. The message of an
-exception may (a path in an OSError, a word in a KeyError), so tracebacks are logged without it,
-whoever logs them.
+No message of ours contains the text of notes or queries, file names or paths. The message of an exception may
+contain a path (in an OSError) or a word (in a KeyError), so every traceback is logged without messages.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, TextIO
 from rag_core.providers import PROVIDERS
 
 OURS = ("rag_core", "ui")
-"""The loggers whose level is set. Libraries keep theirs, except `CHATTY`."""
+"""The loggers whose level is set. Libraries keep their levels, except `CHATTY`."""
 
 CHATTY = "urllib3", "httpx", "httpcore", "mcp", *(name for row in PROVIDERS for name in row.loggers)
 """Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
@@ -23,7 +22,7 @@ WARNING, whatever level is set."""
 
 
 def configure(level: str) -> None:
-    """Set the lowest level to log, ``debug`` … ``critical``. May be called again."""
+    """Set the lowest level to log, ``debug`` … ``critical``. This function may be called again."""
     handler = _Handler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for logger in map(logging.getLogger, OURS):
@@ -38,7 +37,7 @@ def configure(level: str) -> None:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes to the current ``sys.stderr``, even if it was replaced."""
+    """Writes to the current ``sys.stderr``, even if it has been replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -46,8 +45,8 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 
 def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
-    """Make a log record whose traceback is formatted already: the places and types of the exception and its
-    causes, without messages. No formatter then adds the messages."""
+    """Create a log record whose traceback is already formatted: the places and types of the exception and its
+    causes, without messages. So no formatter adds the messages."""
     record = logging.LogRecord(*args, **kwargs)
     error = record.exc_info[1] if record.exc_info else None
     if error is None:

@@ -1,4 +1,4 @@
-"""What of the settings a provider is opened with: each field of its options names its setting."""
+"""The options of providers, made from the settings. Each field of the options names its setting."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def setting(
     Args:
         name: the attribute of `Settings`.
         default: the value if the setting has none.
-        read: converts the setting's value to the field's.
-        secret: whether to keep the value out of the repr.
+        read: converts the setting's value to the field's value.
+        secret: whether to leave the value out of the repr.
 
     """
     return field(default=default, repr=not secret, metadata={"setting": name, "read": read})
 
 
 def options_from(settings: Settings, kind: type[_Options]) -> _Options:
-    """Make an instance of the dataclass ``kind`` from the settings. Fields without a setting keep their
+    """Create an instance of the dataclass ``kind`` from the settings. Fields without a setting have their
     defaults."""
     values = {}
     for option in fields(kind):  # type: ignore[arg-type]  # a dataclass

@@ -1,4 +1,4 @@
-"""Written values that know their place in a file, so that errors and ``commonplace config`` can say it."""
+"""Written values with their place in a file, which errors and ``commonplace config`` show."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Layer = Literal["default", "config.yaml", ".env", "environment"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The place where the value of a setting is from."""
+    """The place of a setting's value."""
 
     layer: Layer
-    #: As written there, such as ``COMMONPLACE_TOP_K``; '' for a default or a whole file.
+    #: The name as written there, such as ``COMMONPLACE_TOP_K``; '' for a default or a whole file.
     name: str = ""
-    file: str = ""  #: Path of the file; '' outside of files.
-    line: int = 0  #: From 1; 0 outside of files.
+    file: str = ""  #: Path of the file; '' if the value is not from a file.
+    line: int = 0  #: From 1; 0 if the value is not from a file.
 
     def __str__(self) -> str:
         if self.file:
@@ -31,7 +31,7 @@ class Origin:
         return Origin(self.layer, name, self.file, line)
 
     def error(self, problem: str, suggestion: str) -> InvalidSettings:
-        """Return an error at this place, which is added to the sentence ``problem``."""
+        """Return an error at this place. The place is added to the sentence ``problem``."""
         if self.file:
             problem = f"{problem.removesuffix('.')} (line {self.line} of {self.file!r})."
         return InvalidSettings(problem, suggestion)
@@ -41,7 +41,7 @@ DEFAULT = Origin("default")
 
 
 class Text(str):
-    """A text as written, without quotes. ``empty``: there is nothing, or YAML's ``null``."""
+    """A text as written, without quotes. ``empty`` means that there is no text, or YAML's ``null``."""
 
     origin: Origin
     empty: bool

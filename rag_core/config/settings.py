@@ -1,7 +1,7 @@
-"""What the owner configured: one model, whose fields are the settings.
+"""The owner's settings: one model, with a field for each setting.
 
-Reading, error messages, ``commonplace config``, the defaults of the command line's options and
-docs/configuration.md are all made from it. A new setting is a new field of `Settings`.
+Reading, error messages, ``commonplace config``, the defaults of command line options and
+docs/configuration.md are all derived from it. To add a setting, add a field to `Settings`.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ _KEY = "The key for `{}`. Only a variable or `.env` may hold it."
 
 
 class Settings(BaseModel):
-    """What the owner configured, read by `load`."""
+    """The owner's settings, read by `load`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     data_dir: Path
     config_file: Path | None = None
     env_file: Path | None = None
-    #: Where each value that is no default was given, by the name of the setting.
+    #: The place of each value that is not a default, by the name of the setting.
     origins: Mapping[str, Origin] = Field(default={}, repr=False)
-    warnings: tuple[str, ...] = ()  #: Sentences about variables that mean nothing.
+    warnings: tuple[str, ...] = ()  #: Sentences about variables without a meaning.
 
     # fmt: off
     model_dir: kinds.FolderPath = _place(
@@ -86,14 +86,14 @@ class Settings(BaseModel):
     backend: kinds.BackendName = _new(
         "local", "Where a new store's vectors are: `local` (its file) or an index below.")
     chunk_size: tables.ChunkSize | None = _new(
-        None, "The most characters of a passage of a new store; less for small embedders.", "by file type")
+        None, "Maximum characters of a passage of a new store; less for small embedders.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
         None, "The number of characters that neighbouring passages of a new store share. It must be less "
         "than `chunk_size`, and can only be set together with `chunk_size`.", "a fifth of chunk_size")
     chunking: tables.Chunking = _new(
         (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
-        (), "Stores that `commonplace serve` makes when it starts, unless they exist.",
+        (), "Stores that `commonplace serve` creates when it starts, unless they exist.",
         "none")
 
     ollama_url: Annotated[str, server_address(11434)] | None = _embed(
@@ -104,10 +104,10 @@ class Settings(BaseModel):
     embedding_api_key: kinds.Secret | None = _embed(
         None, _KEY.format("embedding_base_url"), "none, or chat_api_key with chat_base_url", secret=True)
     embedding_timeout_s: TimeLimit = _embed(
-        300.0, "The seconds that a server may take to load its model, or to embed one request.")
+        300.0, "Maximum seconds for a server to load its model, or to embed one request.")
     embedding_context: Annotated[int, whole(64, 32_768)] | None = _embed(
-        None, "The tokens of a text that a model of Ollama, of a server or in a folder reads. It counts when "
-        "a store is made, and more takes more memory there.",
+        None, "Maximum tokens that a model of Ollama, of a server or in a folder reads of a text. It applies "
+        "when a store is created, and more tokens take more memory there.",
         "the model's own limit, with Ollama up to 2048; 512 on other servers")
     prompts: tables.PromptTable = _embed(
         (), "The text that an embedder puts before a query and before a passage.",
@@ -121,13 +121,13 @@ class Settings(BaseModel):
         None, "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
         "none: a question gets passages and no answer")
     llm_temperature: Annotated[float, number(0, 2)] = _chat(
-        0.2, "How freely the model chooses its words; 0 is the least.")
-    llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "The most tokens of an answer.")
+        0.2, "How freely the model chooses its words; 0 is the most predictable.")
+    llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "Maximum tokens of an answer.")
     llm_context: Annotated[int, whole(1_024, 1_000_000)] = _chat(
-        8192, "The tokens that the model reads and writes together: rules, passages, the conversation and "
-        "the answer. More takes more memory where Ollama is.")
+        8192, "Maximum tokens that the model reads and writes together: rules, passages, the conversation "
+        "and the answer. More tokens take more memory on the computer with Ollama.")
     llm_timeout_s: TimeLimit = _chat(
-        300.0, "The seconds that an answer may take, the loading of the model included.")
+        300.0, "Maximum seconds for an answer, including loading the model.")
     chat_base_url: kinds.Address | None = _chat(
         None, "A server with OpenAI's protocol, for an `llm` of `openai:MODEL`.", "none")
     chat_api_key: kinds.Secret | None = _chat(
@@ -140,10 +140,10 @@ class Settings(BaseModel):
     s3_endpoint_url: kinds.Address | None = _vectors(
         None, "The address of Amazon S3 Vectors.", "AWS's own in this region")
     s3_bucket_prefix: _BucketPrefix = _vectors(
-        "commonplace", "How the names of vector buckets begin; the name of the store follows.")
+        "commonplace", "The beginning of the names of vector buckets; the name of the store follows.")
     s3_kms_key: _KmsKey | None = _vectors(
-        None, "The key that buckets and indexes are encrypted with.", "one of AWS's own")
-    s3_tags: tables.Labels = _vectors((), "Tags that buckets and indexes get when they are made.", "none")
+        None, "The key that encrypts buckets and indexes.", "one of AWS's own")
+    s3_tags: tables.Labels = _vectors((), "Tags for the buckets and indexes that are created.", "none")
     qdrant_url: Annotated[str, server_address(6333)] | None = _vectors(
         None, "The address of a Qdrant server.", "none: one process at a time, in qdrant_path")
     qdrant_collection: _Collection = _vectors(
@@ -156,53 +156,53 @@ class Settings(BaseModel):
     chroma_path: kinds.FolderPath | None = _vectors(
         None, "The folder of Chroma's files without a server.", "chroma in the data folder")
     vectors_timeout_s: TimeLimit = _vectors(
-        30.0, "The seconds that S3 Vectors, Qdrant or Chroma may take to answer one request.")
+        30.0, "Maximum seconds for S3 Vectors, Qdrant or Chroma to answer one request.")
 
     default_store: kinds.StoreName | None = _search(
-        None, "The store that a command takes when --store is left out.",
+        None, "The store that a command uses without --store.",
         "query searches all; others ask for --store")
     top_k: Annotated[int, whole(1, 1_000)] = _search(
-        10, "The number of passages that a search gives. If it is set, a question is answered from as many, "
-        "20 at most; else from 5.")
+        10, "The number of passages that a search returns. If it is set, a question is also answered from "
+        "that many passages, at most 20; otherwise from 5.")
     mode: _Mode = _search("hybrid", "Search by words and meaning, by meaning alone, or by words alone.")
     min_score: Annotated[float, number(0, 1)] | None = _search(
         None, "Passages with a lower score are left out of searches and answers.", "all are shown")
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
-        None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
+        None, "Maximum tokens of all passages of a search together; the pages show them all.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
         0.0, "How strongly newer documents are preferred; 0 prefers them only among equals.")
     k_lex: Annotated[int, whole(1, 2_000)] = _search(
-        100, "How many passages a search gathers by their words, before it orders them.")
+        100, "The number of passages that a search gathers by words, before it orders them.")
     k_vec: Annotated[int, whole(1, 2_000)] = _search(
-        100, "How many passages a search gathers by meaning, before it orders them.")
+        100, "The number of passages that a search gathers by meaning, before it orders them.")
 
     reranker: kinds.RerankerName | None = _search(
-        None, "A model that reads each of the best 50 hits with the query, and sorts them again.", "none")
+        None, "A model that reads each of the best 50 hits with the query, and orders them again.", "none")
     rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
-        300, "The longest time that `reranker` may take, in milliseconds. If it takes longer, the results "
-        "keep the order that they had without it.")
+        300, "Maximum time for `reranker`, in milliseconds. If it takes longer, the results keep the order "
+        "without it.")
     reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(
-        64, "The largest file that is read, and the largest message of a mailbox, in megabytes.")
+        64, "Maximum size of a file, and of a message of a mailbox, in megabytes. Larger ones are not read.")
     encodings: kinds.FolderEncodings = _index(
         (), "Folders whose old files are in one encoding, which is then not guessed, such as "
-        "/home/me/letters=cp1251. What is UTF-8, or declares its encoding, is read as that. After a change "
-        "read the folder again: `commonplace index --force`.", "none")
+        "/home/me/letters=cp1251. A file in UTF-8, or with a declared encoding, is read in that encoding. "
+        "After a change, read the folder again: `commonplace index --force`.", "none")
     extractor_timeout_s: TimeLimit = _index(
-        60.0, "The most seconds for reading one file, and for each picture in it.")
+        60.0, "Maximum seconds for reading one file, and for each picture in it.")
     ocr: _Ocr = _index(
-        "auto", "What reads the text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
-        "`rapidocr`, or a model that sees pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
+        "auto", "The reader of text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
+        "`rapidocr`, or a model that reads pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
         "`vertex_ai:MODEL`.")
     ocr_stores: kinds.StoreNames = _index(
         (), "The stores whose pictures may be sent to the model of `ocr` when it runs on another computer. "
         "Pictures of other stores, and of private documents in every store, are read by an OCR program on "
         "this computer, if one is installed.", "none")
     ocr_describe: Flag = _index(
-        False, "Whether the model of `ocr`, if it sees pictures, also describes what they show, so that "
-        "charts and photos are found by their descriptions. Pictures that were read before are described "
+        False, "Whether the model of `ocr`, if it reads pictures, also describes them, so that charts and "
+        "photos are found by their descriptions. Pictures that were read before are described "
         "only once all files are read again: `commonplace index --force`.")
     gemini_api_key: kinds.Secret | None = _index(
         None, _KEY.format("ocr: gemini"), "none", secret=True, borrowed="GEMINI_API_KEY")
@@ -217,18 +217,18 @@ class Settings(BaseModel):
     vertex_base_url: kinds.Address | None = _index(
         None, "The address of Vertex AI.", "Google's own in this location")
     cloud_files: Annotated[Literal["skip", "read"], choice("skip", "read")] = _index(
-        "skip", "Files of OneDrive, iCloud Drive, Dropbox and others that are in the cloud and not on this "
-        "computer: `skip` lists them by name, `read` downloads each to read it.")
+        "skip", "What to do with files of OneDrive, iCloud Drive, Dropbox and others that are only in the "
+        "cloud: `skip` lists them by name, `read` downloads each to read it.")
     shared_disk: Flag = _index(
-        False, "Whether stores may be kept on a network disk or in the folder of a cloud, which other "
-        "computers write, too. They can be damaged there.")
+        False, "Whether stores may be on a network disk or in a cloud folder. Other computers may write "
+        "there, too, and damage the stores.")
     watch: Flag = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Flag = _index(
-        True, "Whether `commonplace serve` and `watch` begin with what changed while they were not running. "
+        True, "Whether `commonplace serve` and `watch` begin with changes made while they were not running. "
         "`serve` does so even if the setting `watch` is false.")
     busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
-        30.0, "The seconds to wait for another process that writes to a store.")
+        30.0, "Maximum seconds to wait for another process that writes to a store.")
 
     port: Annotated[int, whole(1, 65_535)] = _serve(
         8501, "The port of `commonplace serve` on this computer.")
@@ -237,21 +237,21 @@ class Settings(BaseModel):
     access_owners: kinds.Logins = _serve(
         (), "Further owners, through `tailscale serve`; `commonplace share owner` adds to them.", "none")
     access_hosts: kinds.Hosts = _serve(
-        (), "Names of this computer for `tailscale serve`, besides those that end in .ts.net.", "none")
+        (), "Names of this computer for `tailscale serve`, in addition to names that end in .ts.net.", "none")
     guest_requests_per_minute: Annotated[int, whole(60, 1_000_000)] = _serve(
-        3000, "The requests of a guest in a minute, over REST, MCP and pages together.")
+        3000, "Maximum requests of a guest in a minute, over REST, MCP and pages together.")
     guest_asks: Annotated[int, whole(1, 1_000)] = _serve(
-        2, "The number of a guest's questions that are answered at once.")
+        2, "Maximum number of a guest's questions that are answered at once.")
     max_body_kb: Annotated[int, whole(16, 1_048_576)] = _serve(
-        256, "Larger requests are refused, except uploads by the owner; REST itself takes 256 kB at most.")
+        256, "Maximum kB of a request, except uploads by the owner; REST itself accepts at most 256 kB.")
     body_timeout_s: TimeLimit = _serve(
-        30.0, "The seconds that a request may take to arrive, except uploads by the owner.")
+        30.0, "Maximum seconds for a request to arrive, except uploads by the owner.")
     mcp_allow_writes: Flag = _serve(
         False, "Whether assistants may also index files and remove them from the index, over MCP.")
     mcp_roots: kinds.Folders = _serve(
-        (), "Assistants may add folders below these to a store, if `mcp_allow_writes` is true.", "none")
+        (), "Assistants may add folders inside these to a store, if `mcp_allow_writes` is true.", "none")
     log_level: _LogLevel = _serve(
-        "warning", "The least severe messages that are logged. Logs never hold the text of notes or queries.")
+        "warning", "The least severe messages to log. Logs never contain the text of notes or queries.")
     # fmt: on
 
     def __init__(
@@ -263,8 +263,8 @@ class Settings(BaseModel):
         sources: Sequence[Mapping[str, Any]] = (),
         **values: Any,
     ) -> None:
-        """Make settings from values by name and from ``sources``. Values by name win over sources, and
-        earlier sources over later ones."""
+        """Create settings from values by name and from ``sources``. Values by name override sources, and
+        earlier sources override later ones."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
         given = {name: path for name, path in places.items() if path is not None} | values
         super().__init__(**ChainMap(given, *map(dict, sources)))
@@ -285,7 +285,7 @@ class Settings(BaseModel):
 
     @property
     def embedding_url(self) -> str:
-        """The server for `openai:MODEL`: its own address, else that of the chat model, else ''."""
+        """The server for `openai:MODEL`: its own address, else the chat model's address, else ''."""
         return self.embedding_base_url or self.chat_base_url or ""
 
     @property
@@ -311,18 +311,18 @@ class Settings(BaseModel):
 
     @property
     def default_stores(self) -> tuple[str, ...]:
-        """The default store as a tuple, empty if there is none. It is the default of options that take
-        several stores."""
+        """The default store as a tuple, empty without one. It is the default of options that take several
+        stores."""
         return (self.default_store,) if self.default_store else ()
 
     @property
     def max_file_bytes(self) -> int:
-        """The largest size of files that are read, in bytes."""
+        """The maximum size of files that are read, in bytes."""
         return self.max_file_mb * 1_000_000
 
     @property
     def chunk_sizes(self) -> tuple[int, int] | None:
-        """(size, overlap) for file types that ``chunking`` does not name; None if not configured."""
+        """(size, overlap) for file types that are not in ``chunking``; None if not configured."""
         size, overlap = self.chunk_size, self.chunk_overlap
         return (size, size // 5 if overlap is None else overlap) if size else None
 
@@ -344,18 +344,18 @@ class Key:
     """The facts about a setting that do not depend on its value."""
 
     name: str
-    attribute: str  #: Its field of `Settings`.
+    attribute: str  #: The name of its field in `Settings`.
     kind: Kind
     default: Any
     about: str
     group: str
-    otherwise: str = ""  #: What holds where there is no default.
-    secret: bool = False  #: Whether its value is never shown, nor in config.yaml.
-    borrowed: str = ""  #: A variable of another program, which counts where nothing else says anything.
+    otherwise: str = ""  #: The value that applies if there is no default.
+    secret: bool = False  #: Whether its value is never shown. It may not be in config.yaml.
+    borrowed: str = ""  #: A variable of another program that is used if nothing else sets a value.
 
     @classmethod
     def of(cls, attribute: str, field: FieldInfo) -> Key:
-        """Return the key of the setting that this field of `Settings` holds."""
+        """Return the key of the setting in this field of `Settings`."""
         inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
         kind = next(entry for entry in (*field.metadata, *chain(*inner)) if isinstance(entry, Kind))
         default = None if field.is_required() else field.default
@@ -364,13 +364,13 @@ class Key:
 
     @property
     def variable(self) -> str:
-        """The name of its environment variable; '' for tables."""
+        """The name of the environment variable; '' for tables."""
         return "" if self.kind.in_yaml_only else f"{VARIABLE_PREFIX}{self.name.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting as ``commonplace config`` shows it. ``value`` can be written as JSON; secrets are
+    """One setting as shown by ``commonplace config``. ``value`` can be written as JSON. Secrets are
     masked."""
 
     key: Key
@@ -379,7 +379,7 @@ class SettingRow:
 
     @property
     def said(self) -> str:
-        """The value as text to show; for an empty value what applies instead, in parentheses."""
+        """The value as text. For an empty value, the value that applies instead, in parentheses."""
         match self.value:
             case list() | dict() | None:
                 return ", ".join(self.value or ()) or f"({self.key.otherwise})"

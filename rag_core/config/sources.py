@@ -1,7 +1,7 @@
 """Where settings are read: environment > ``.env`` > ``config.yaml`` > default. Reading creates nothing.
 
-Both files are read from the configuration folder alone, because files of the working directory must not
-configure us. Each is checked as a whole, even where another source overrides it.
+Both files are read only from the configuration folder, because files in the working directory must not change
+settings. Each source is checked as a whole, even if another source overrides it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Given = dict[str, Any]
 
 def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = None) -> Settings:
     """Read the settings from the environment (default: of this process), .env and config.yaml.
-    ``config_text`` replaces the content of config.yaml. Raises InvalidSettings, which names the place and
-    the allowed values."""
+    ``config_text`` replaces the content of config.yaml. Raises InvalidSettings with the place and the allowed
+    values."""
     env = os.environ if environ is None else environ
     ours = (
         (name, value) for name, value in env.items() if name.startswith(VARIABLE_PREFIX) or name in BORROWED
@@ -70,7 +70,7 @@ def file_text(file: Origin) -> str:
         raise place.error("This is not UTF-8 text.", "Save the file as UTF-8.") from None
 
 
-# Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
+# Called on every rerun of a page. The files' content is the key, so a change is seen at once.
 @lru_cache(maxsize=8)
 def _load(
     given: tuple[tuple[str, str], ...],
@@ -96,8 +96,8 @@ def _load(
 
 
 def _checked(sources: Sequence[dict[str, Any]], placed: dict[str, Any]) -> Settings:
-    """Return the settings from all ``sources``, of which earlier ones win. Each source is also checked
-    alone."""
+    """Return the settings from all ``sources``. Earlier sources override later ones. Each source is also
+    checked alone."""
     for source in sources:
         Settings(sources=(source, placed))
     settings = Settings(sources=(*sources, placed))
@@ -114,7 +114,7 @@ def _by_attribute(layer: Given) -> dict[str, Any]:
 
 
 def _origins(layers: Sequence[Given]) -> dict[str, Origin]:
-    """Return where each setting's value was given: in the first of the ``layers`` that has it."""
+    """Return the place of each setting's value: in the first of the ``layers`` that has the setting."""
     merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
     return {name: value.origin for name, value in merged.items()}
 
@@ -153,8 +153,8 @@ def _from_dotenv(text: str, file: Origin) -> Given:
 
 
 def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given, list[str]]:
-    """Return the values of our variables, then those of other programs' variables, then a warning for each
-    unusable one."""
+    """Return the values of our variables, those of other programs' variables, and a warning for each variable
+    that cannot be used."""
     ours: list[Text] = []
     borrowed: Given = {}
     warnings: list[str] = []

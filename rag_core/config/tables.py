@@ -1,4 +1,4 @@
-"""The tables of config.yaml: sizes and prompts by name, labels, and the stores it declares."""
+"""The tables of config.yaml: sizes and prompts by name, labels, and declared stores."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FOLDERS = ("root", "include", "exclude")
 
 
 def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
-    """Return the values of ``table`` that are not empty. Raises InvalidSettings if it is not a table, or
-    has a name that is not in ``known``."""
+    """Return the values of ``table`` that are not empty. Raises InvalidSettings if it is not a table, or has
+    a name that is not in ``known``."""
     if not isinstance(table, Table):
         raise refused(table, what)
     for name in table:
@@ -53,8 +53,8 @@ def suggest(name: str, known: Collection[str]) -> str:
 
 
 def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
-    """The kind for tables. ``read`` converts each name and value to one item of a tuple. Values that do not
-    come from a file are accepted as they are."""
+    """Return the kind for tables. ``read`` converts each name and value to one item of a tuple. Values that
+    do not come from a file are accepted as they are."""
 
     def entries(written: Any) -> Any:
         if isinstance(written, Table):
@@ -130,8 +130,8 @@ class DeclaredFolder:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStore:
-    """A store that is created when the app starts, if it does not exist. ``embedder`` and ``backend`` are
-    None if the general settings apply."""
+    """A store that is created when the app starts, unless it exists. If ``embedder`` or ``backend`` is None,
+    the general setting applies."""
 
     name: str
     embedder: str | None = None
@@ -180,7 +180,7 @@ Stores = Annotated[tuple[DeclaredStore, ...], _DECLARED]
 
 
 def as_written(value: Any) -> Any:
-    """Convert ``value`` to JSON types; tables look as in config.yaml."""
+    """Convert ``value`` to JSON types. Tables look as in config.yaml."""
     match value:
         case Path():
             return str(value)

@@ -1,6 +1,6 @@
-"""config.yaml as tables, lists and texts that know their line. Tags are never acted on.
+"""config.yaml as tables, lists and texts that know their line. Tags have no effect.
 
-Aliases are refused, because a few lines of them can unfold to gigabytes.
+Aliases are refused, because a few lines of them can expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def parse_yaml(text: str, file: Origin) -> Table:
                 raise place.error("This is nested too deeply.", "See docs/configuration.md.")
         node = yaml.compose(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
-        # Where something is still open at the end, the line is the one on which it begins.
+        # If something is still open at the end, the line is the one on which it begins.
         marks = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
         end = len(text.rstrip())
         line = next((mark.line + 1 for mark in marks if mark and mark.index < end), (opened or [1])[-1])

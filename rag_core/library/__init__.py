@@ -1,4 +1,4 @@
-"""The facade of everything: one object, whose methods that read or write take a `Viewer` first."""
+"""The library: one object that every interface calls. Methods that read or write take a `Viewer` first."""
 
 from rag_core.library.library import Library
 

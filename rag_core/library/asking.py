@@ -1,7 +1,7 @@
 """Answering questions from the passages that a viewer may see, with checked citations.
 
-A model gets passages and the conversation, and nothing else; private notes only on this machine, unless their
-store allows more.
+A model gets only passages and the conversation. Private notes stay on this machine, unless their store allows
+sending them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NO_ANSWER = "No sentence answers this; these are the passages that fit best."
 _SAID_NOTHING = "The model gave no answer; these are the passages it was given."
 _NO_BUDGET = 10**9  # tokens: the prompt decides how much fits
 _PAGE = 100
-_NEAR = 0.1  # a score; unrelated passages stay below 0.05
+_NEAR = 0.1  # a score; those of unrelated passages stay below 0.05
 
 _ENDINGS: dict[FinishReason, Ending] = {
     "done": "answered",
@@ -62,7 +62,8 @@ _ENDINGS: dict[FinishReason, Ending] = {
 OnText = Callable[[Draft], None]
 _Search = Callable[..., Answer]
 
-_running: list[tuple[tuple[str, str], threading.Event]] = []  # (data folder, login) and what stops it
+# (data folder, login) and the event that stops the answer
+_running: list[tuple[tuple[str, str], threading.Event]] = []
 _lock = threading.Lock()
 
 
@@ -107,16 +108,28 @@ class Asking(Service):
     ) -> Reply:
         """Return the answer to a question, with every quote in it compared with its passage.
 
-        ``stores``, ``filters`` and ``min_score`` are as in ``search``. ``k``, or ``top_k``, is the number of
-        passages to answer from: by default the setting ``top_k``, at most 20, or 5 if it is not set.
-        ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages, then each
-        piece of the answer; setting ``stop`` ends it.
-
         If nothing fits, no model is asked. If no model answers, the reply quotes sentences of the passages
-        word for word instead, and says why if a model should have answered.
+        word for word. It says why, if a model should have answered.
 
-        Raises Forbidden for a guest who may only search, TooMany, InvalidInput for an empty question or a
-        ``k`` over 20, NotFound for a store.
+        Args:
+            viewer: Who is asking.
+            question: The question.
+            stores: As in `Searching.search`, like ``min_score`` and ``filters``.
+            k: Number of passages to answer from; the default is the setting ``top_k``, at most 20, or 5 if
+                not set.
+            top_k: Another name for ``k``.
+            min_score: As in `Searching.search`.
+            filters: As in `Searching.search`.
+            history: The conversation so far, oldest turn first.
+            on_text: Called with the passages, then with each piece of the answer.
+            stop: An event; setting it ends the answer.
+
+        Raises:
+            Forbidden: the viewer is a guest who may only search.
+            TooMany: a guest has too many open questions.
+            InvalidInput: the question is empty, or ``k`` is over 20.
+            NotFound: there is no such store.
+
         """
         check_may_ask(viewer)
         started = time.perf_counter()
@@ -161,7 +174,7 @@ class Asking(Service):
         )
 
     def _count(self, k: int | None, top_k: int | None) -> int:
-        """Return how many passages to answer from. Raises InvalidInput."""
+        """Return the number of passages to answer from. Raises InvalidInput."""
         if k and top_k and k != top_k:
             raise InvalidInput(f"k is {k} and top_k is {top_k}.", "They are the same: give one of them.")
         name, count = ("top_k", top_k) if top_k else ("k", k)
@@ -194,8 +207,8 @@ class Asking(Service):
 
     @open_to_all
     def conversation(self, viewer: Viewer, conversation: str) -> list[Reply]:
-        """Return the replies of a conversation, oldest first, without those that use passages ``viewer`` may
-        no longer see. Raises NotFound if none is left."""
+        """Return the replies of a conversation, oldest first. Replies with passages that ``viewer`` may no
+        longer see are left out. Raises NotFound if no reply is left."""
         kept = self._conversations.replies(_owner_of(viewer), conversation)
         shown = [reply for reply in kept if viewer.is_owner or self._may_still_see(viewer, reply)]
         if not shown:
@@ -210,7 +223,7 @@ class Asking(Service):
 
     @open_to_all
     def forget_conversations(self, viewer: Viewer, conversation: str | None = None) -> None:
-        """Delete one conversation of ``viewer``, or all."""
+        """Delete one conversation of ``viewer``, or all of them."""
         self._conversations.delete(_owner_of(viewer), conversation)
 
     def _may_still_see(self, viewer: Viewer, reply: Reply) -> bool:
@@ -253,8 +266,8 @@ class Asking(Service):
         return _merged(of_question, more, k)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: _Search) -> _Found:
-        """Find the ``k`` best passages that the model may read, those that fit first. Further pages are read
-        if the model may not read all of them, or a reranker put others before them."""
+        """Find the ``k`` best passages that the model may read, passages that fit first. Further pages are
+        read if the model may not read some of these, or if a reranker changed the order."""
         answer = search(text, top_k=k)
         kept = [hit for hit in answer.hits if self._may_read(viewer, hit)]
         withheld = sum(hit.relevant for hit in answer.hits) - sum(hit.relevant for hit in kept)
@@ -286,8 +299,8 @@ class Asking(Service):
         on_text: OnText,
         stop: threading.Event,
     ) -> Reply:
-        """Return the reply with its passages and the model's answer; quotes of the passages if no model
-        answers."""
+        """Return the reply with its passages and the model's answer. If no model answers, the reply quotes
+        the passages."""
         options = self._options
         heard = [turn for turn in history if not (turn.private and self._leaves())]
         before = conversation(heard, options.context)
@@ -310,8 +323,8 @@ class Asking(Service):
     def _with_passages(
         self, viewer: Viewer, reply: Reply, hits: Sequence[Hit], question: str, before: Sequence[ChatMessage]
     ) -> Reply:
-        """Add the passages to the reply that fit into the prompt with ``question`` (perhaps shortened) and
-        the conversation ``before``."""
+        """Add to the reply the passages that fit into the prompt, next to the conversation ``before`` and
+        ``question``, which may be shortened."""
         fixed = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
         room = budget(self._options.context, self._options.max_tokens, *fixed)
 
@@ -355,8 +368,8 @@ class Asking(Service):
     def _similarities(
         self, viewer: Viewer, question: str, texts: Sequence[str], store: str
     ) -> Sequence[float]:
-        """Return the similarity, −1 to 1, of each text to a question, by the embedder of a store. All are 0.0
-        if it cannot compare them, or runs on a server."""
+        """Return the similarity, −1 to 1, of each text to a question, from the embedder of a store. All are
+        0.0 if the embedder cannot compare them or runs on a server."""
         with self._stores.reading(viewer, store) as db:
             name = kept(db, meta)["embedder"]
         try:
@@ -376,7 +389,7 @@ class Asking(Service):
 
 
 def _merged(first: _Found, more: _Found, k: int) -> _Found:
-    """The ``k`` best hits of two searches, with the notices of both."""
+    """Return the ``k`` best hits of two searches, with the notices of both."""
     best: dict[str, Hit] = {}
     for hit in sorted((*first.hits, *more.hits), key=lambda hit: -hit.score):
         best.setdefault(hit.key, hit)
@@ -389,8 +402,8 @@ def _merged(first: _Found, more: _Found, k: int) -> _Found:
 def _spoken(
     viewer: Viewer, reply: Reply, pieces: Iterator[str], call: Call, options: LLMOptions, on_text: OnText
 ) -> Reply:
-    """Add the model's answer to the reply, checked. Raises LLMError if the model fails before it says
-    anything."""
+    """Add the model's checked answer to the reply. Raises LLMError if the model fails before its first
+    word."""
     checker = Checker(reply.references)
     trouble: LLMError | None = None
     try:
@@ -421,14 +434,14 @@ def _spoken(
 
 
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
-    """Add to the reply why the answer is missing or incomplete. A guest is not told the details: they may
-    name a server."""
+    """Add to the reply why the answer is missing or incomplete. The details may name a server, so guests do
+    not see them."""
     notice = Notice.of(error.as_message()) if viewer.is_owner else Notice("no_answer")
     return replace(reply, notices=(*reply.notices, notice))
 
 
 def stop_answers() -> None:
-    """Stop every answer in progress in this process; the text so far stays."""
+    """Stop every answer in progress in this process. The text written so far stays."""
     with _lock:
         for _, stop in _running:
             stop.set()
@@ -441,10 +454,11 @@ def check_may_ask(viewer: Viewer) -> None:
 
 
 def usual_count(settings: Settings) -> int:
-    """Return how many passages a question is answered from by default."""
+    """Return the default number of passages to answer a question from."""
     return min(settings.top_k, MAX_K) if "top_k" in settings.model_fields_set else DEFAULT_K
 
 
 def _owner_of(viewer: Viewer) -> str:
-    """Return the name under which a viewer's conversations are stored; a guest's never equals an owner's."""
+    """Return the name under which a viewer's conversations are stored. A guest never has the name of an
+    owner."""
     return viewer.login if viewer.is_owner else f"guest {viewer.login}"

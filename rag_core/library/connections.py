@@ -1,4 +1,4 @@
-"""Live checks of what stores may use: models, servers, packages, vector services. None shows a key."""
+"""Live checks of what stores may use: models, servers, packages, vector services. No result shows a key."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LOG = logging.getLogger(__name__)
 
 
 LiveCheck = tuple[Connection, Callable[[], Found]]
-"""A connection to check, without a state yet, and the check."""
+"""A connection whose state is not known yet, and the function that checks it."""
 
 
 def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Connection]:
-    """Run the checks at the same time, and return the connections with their results, in order. A check that
-    fails or takes longer than ``within_s`` seconds gives a result that says so."""
+    """Run the checks at the same time, and return the connections with their results, in order. If a check
+    fails or takes longer than ``within_s`` seconds, the result says so."""
     futures = [in_background(f"checking {known.key}", look) for known, look in checks]
     wait(futures, within_s)
     connections = []
@@ -58,12 +58,12 @@ def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Conne
 
 
 def goes(row: Provider, options: Any) -> str:
-    """Say in words where a provider's texts go; no server is asked."""
+    """Say in words where a provider sends texts. No server is asked."""
     return row.goes or (sent_to(getattr(options, row.server)) if row.server else destination(""))
 
 
 def sent_to(url: str) -> str:
-    """Say in words where text goes that is sent to ``url``; '' means that no server is set."""
+    """Say in words where text sent to ``url`` goes; '' means that no server is set."""
     return destination(url) if url else "goes nowhere, as no server is set"
 
 
@@ -75,10 +75,10 @@ _ASKED = (ChatMessage("user", "Answer with one word: yes."),)
 def check_chat(
     name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = 3.5
 ) -> Found:
-    """Ask the model called ``name`` for one word, and list the models that can be chosen; if ``name`` is
+    """Ask the model called ``name`` for one word, and list the models that can be chosen. If ``name`` is
     None, only list them. No note is sent.
 
-    The options are those of an answer: with others a server would load the model again.
+    The options are those of an answer, because other options would make a server load the model again.
     """
     listing = in_background("listing models that chat", lambda: listed_models(CHAT_MODELS, options))
     result = _ask_chat(name, options, within_s) if name else None
@@ -99,7 +99,7 @@ def check_chat(
 
 
 def listed_models(table: Mapping[str, Provider], options: Any) -> list[str]:
-    """Return the names of the models that can be chosen now, provider by provider."""
+    """Return the names of the models that can be chosen now, grouped by provider."""
     names: list[str] = []
     for row in table.values():
         with suppress(EmbedderError, Unanswered):

@@ -1,4 +1,4 @@
-"""Why a file is found or not: from the folder it lies in to the vectors of its passages."""
+"""Why a file is found or not: each step from its folder to the vectors of its passages."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from rag_core.store.sources import LEFT_OUT, all_sources, shown_path
 from rag_core.types import NAME
 from rag_core.wording import command, moment
 
-_MOST_CALLED = 3  # files of one name that are told apart
+_MOST_CALLED = 3  # number of files with one name that are told apart
 
-Missing = Callable[[], RagError | None]  # why the embedder of a store cannot be had; None if it can
-_Followed = Iterator[tuple[DiagnosisStep, Message | None]]  # steps, each with what to do next
+Missing = Callable[[], RagError | None]  # why a store's embedder cannot be used; None if it can
+_Followed = Iterator[tuple[DiagnosisStep, Message | None]]  # steps, each with the next thing to do
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     """Follow a file into a store, up to the first step that keeps it from being found.
 
-    ``path`` is absolute, relative to ``here``, or the store's name for it; a file name alone is looked for
-    anywhere below the folders. Only a file that may have changed is read.
+    ``path`` is absolute, relative to ``here``, or the store's name for the file. A file name alone is looked
+    for anywhere below the folders. The file itself is read only if it may have changed.
 
     Raises:
         StoreError: the store cannot be read.
@@ -59,7 +59,7 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
 
 
 def _by_name(db: sqlite3.Connection, name: str, others: list[FilePlace]) -> tuple[list[FilePlace], list[str]]:
-    """Find files by their name: return the place of the only one, or the paths of several. If there is none,
+    """Find files by name. Return the place of the only file, or the paths of several files. If there is none,
     return ``others``."""
     paths = documents.called(db, name, _MOST_CALLED)
     if len(paths) == 1:
@@ -112,7 +112,7 @@ def _explain(db: sqlite3.Connection, store: str, place: FilePlace, missing: Miss
 
 
 def _follow(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missing) -> _Followed:
-    """Return each step from the file to its vectors, with advice on what to do, or None."""
+    """Return each step from the file to its vectors, with advice on what to do next; None for no advice."""
     source, raw = place
     resume = say("resume_folder", number=source.id, store=store)
     row: sqlite3.Row | None = db.execute(
@@ -181,7 +181,7 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
 
 
 def _as_read(row: sqlite3.Row, again: Message, index: Message) -> _Followed:
-    """Return the steps that say how a document was read, and what in it was not."""
+    """Return the steps that say how a document was read, and which parts of it were not read."""
     path, warnings = PurePosixPath(row["display"]), json.loads(row["warnings"])
     by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
     yield DiagnosisStep("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None

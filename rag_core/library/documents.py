@@ -20,7 +20,7 @@ from rag_core.types import Document, DocumentView, Facets, Neighbour, Viewer
 
 MAX_AROUND = 20
 EXCERPT_TOKENS = 8000
-"""Estimated tokens of an excerpt at most; a longer first passage stands alone."""
+"""Maximum number of estimated tokens of an excerpt. A longer first passage is returned alone."""
 
 
 class Documents(Service):
@@ -32,9 +32,11 @@ class Documents(Service):
 
     @open_to_all
     def get(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
-        """The document called ``path`` as it was indexed, with the chunk called ``key`` marked. The owner
-        gets its state on disk, too, and an excluded file without text. Raises NotFound, also for one that
-        this viewer may not see."""
+        """Return the document called ``path`` as it was indexed, with the chunk called ``key`` marked.
+
+        The owner also gets its state on disk, and excluded files without their text. Raises NotFound, also
+        for a document that this viewer may not see.
+        """
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
             seen = view.document(db, store, path, viewer, key)
@@ -48,8 +50,8 @@ class Documents(Service):
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
-        """The chunk called ``key`` with ``around`` chunks before and after it, in reading order. Raises
-        InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone."""
+        """Return the chunk called ``key`` with ``around`` chunks before and after it, in reading order.
+        Raises InvalidInput unless ``around`` is 0 to 20, and NotFound if the chunk is gone."""
         return view.neighbours(self._rows_around(viewer, store, key, around), key)
 
     def _rows_around(self, viewer: Viewer, store: str, key: str, around: int) -> list[sqlite3.Row]:
@@ -63,14 +65,15 @@ class Documents(Service):
 
     @open_to_all
     def all(self, viewer: Viewer, store: str) -> list[Document]:
-        """Every document of a store by path; for the owner also those that could not be read."""
+        """Return every document of a store, sorted by path. The owner also gets documents that could not be
+        read."""
         with self._stores.reading(viewer, store) as db:
             return listing.documents(db, store, viewer)
 
     @open_to_all
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:
-        """Count the documents of all readable stores by type, tag, folder and year, most frequent first; see
-        `store.facets.matching`."""
+        """Count the documents of all readable stores by type, tag, folder and year, the largest numbers
+        first. See `store.facets.matching`."""
         counts: list[Facets] = []
         for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
@@ -88,11 +91,11 @@ class Documents(Service):
         *,
         start: str = "",
     ) -> DocumentView:
-        """Return the passages in these lines of a document, each cut to them; ``last_line`` None means to the
-        end.
+        """Return the passages in these lines of a document, each cut to the lines. ``last_line`` None means
+        to the end.
 
-        ``start`` is the key of the first passage to return. As many are returned as fit into
-        `EXCERPT_TOKENS`. Raises NotFound, and InvalidInput for impossible lines.
+        ``start`` is the key of the first passage to return. Passages are returned until `EXCERPT_TOKENS` is
+        reached. Raises NotFound, and InvalidInput for impossible lines.
         """
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(
@@ -124,15 +127,15 @@ class Documents(Service):
 
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
-        """The passage called ``key`` with ``around`` passages before and after it, and its document. Raises
-        as `neighbours`."""
+        """Return the document of the passage called ``key``, with that passage and ``around`` passages before
+        and after it. Raises as `neighbours`."""
         rows = self._rows_around(viewer, store, key, around)
         document = self.get(viewer, store, rows[0]["path"], key)
         return replace(document, chunks=tuple(view.neighbours(rows, key)))
 
     def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
-        """Remove passages from the index until their files change or are read again; returns how many. Raises
-        NotFound if one of them is missing; then nothing is taken out."""
+        """Remove passages from the index until their files change or are read again; return their number.
+        Raises NotFound if any passage is missing, and then removes nothing."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
             ids = find.chunk_ids(db, keys, find.visible(viewer))
@@ -151,8 +154,8 @@ def _gone() -> NotFound:
 
 
 def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
-    """Cut a passage to the lines ``first`` to ``last``; None if it has none of them. A passage without line
-    numbers stays whole."""
+    """Cut a passage to the lines ``first`` to ``last``; return None if it has none of these lines. A passage
+    without line numbers stays whole."""
     if passage.end_line < first or passage.start_line > last:
         return None
     rows = passage.content.splitlines(keepends=True)
@@ -179,6 +182,6 @@ def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
 
 
 def _fitting(passages: Sequence[Neighbour], tokens: int) -> int:
-    """Return how many of the first passages fit into ``tokens`` together."""
+    """Return the number of first passages that fit into ``tokens`` together."""
     totals = accumulate(estimate_tokens(passage.content) for passage in passages)
     return sum(total <= tokens for total in totals)

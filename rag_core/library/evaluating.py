@@ -1,9 +1,9 @@
-"""How well searches find what is known to be relevant: a golden set of queries, in YAML:
+"""How well searches find the documents known to be relevant. A golden set lists queries in YAML:
 
 queries:
 - query: which queue did we choose
   store: notes                           # optional
-  relevant: [work/queue.md, 9f2c…]       # paths, or ids of passages, whose documents are meant
+  relevant: [work/queue.md, 9f2c…]       # paths of documents, or ids of passages in them
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rag_core.search.query import asked
 from rag_core.types import Mode, Viewer
 
 DEPTH = 20
-"""The number of results that are compared with the golden set."""
+"""Number of results that are compared with the golden set."""
 
 
 class Evaluating(Service):
@@ -55,8 +55,8 @@ class Evaluating(Service):
         *,
         mode: Mode | None = None,
     ) -> Evaluation:
-        """Search for each query of a golden set (None: `usual_file`) and compare the results with the last
-        time. Raises InvalidInput if the file is not a golden set."""
+        """Search for each query of a golden set (None: `usual_file`) and compare the results with the
+        previous evaluation. Raises InvalidInput if the file is not a golden set."""
         file = file or self.usual_file
         golden = _golden(_text(file), file)
         judged = [
@@ -85,8 +85,8 @@ class Evaluating(Service):
     def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
         """Add ``path`` to the relevant documents of ``query`` in a golden set (None: `usual_file`).
 
-        The file is created if needed; everything else in it stays, comments too. Raises InvalidInput for a
-        query that asks for nothing, and for a file that is no golden set or cannot be written.
+        The file is created if needed. Everything else in it stays, including comments. Raises InvalidInput
+        for an empty query, and for a file that is no golden set or cannot be written.
         """
         asked(query)
         file = file or self.usual_file
@@ -120,8 +120,8 @@ class Evaluating(Service):
         )
 
     def _path(self, viewer: Viewer, name: str, stores: Sequence[str]) -> str:
-        """Return the path of the document with the passage id ``name``; ``name`` itself if no passage has
-        that id."""
+        """Return the path of the document with the passage id ``name``. If no passage has that id, return
+        ``name``."""
         for store in stores:
             with suppress(NotFound):
                 return self._documents.around(viewer, store, name).document.path
@@ -129,8 +129,8 @@ class Evaluating(Service):
 
 
 def figures(judged: Sequence[JudgedQuery]) -> dict[str, float]:
-    """Compute hit rates, the mean reciprocal rank and nDCG@10, in percent; all relevant documents count the
-    same."""
+    """Compute hit rates, the mean reciprocal rank and nDCG@10, in percent. All relevant documents have the
+    same weight."""
 
     def mean(values: list[float]) -> float:
         return round(100 * sum(values) / max(1, len(values)), 2)
@@ -156,8 +156,8 @@ def _text(file: Path) -> str:
 
 
 def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
-    """Parse the golden set ``text``: (query, store) → relevant documents. The store is '' if none is
-    named."""
+    """Parse the golden set ``text``: (query, store) → relevant documents. The store is '' if a query names
+    none."""
     try:
         parsed = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
@@ -190,7 +190,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Replace the file in one step, so that it is never half written."""
+    """Replace the file in one step, so that no reader sees a half-written file."""
     unfinished = file.with_name(f"{file.name}.{os.getpid()}.part")
     unfinished.write_text(text, "utf-8")
     system.replace(unfinished, file)

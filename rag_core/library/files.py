@@ -22,11 +22,11 @@ _LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 class Files(Service):
-    """Lists the files of stores. Paths are absolute, or as the store calls them."""
+    """Lists the files of stores. Paths are absolute, or the store's names for the files."""
 
     def exclude(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
-        """Exclude one file, regardless of the patterns: no search finds it from now on. Also request the job
-        that deletes its text. Raises NotFound, also if it is excluded already."""
+        """Exclude one file, regardless of the patterns. No search finds it from now on, and the requested job
+        deletes its text. Raises NotFound, also if the file is already excluded."""
         opened = self._own(viewer, store)
         places_of_file = places.read_places(opened, [path])
         with opened.decide() as db:
@@ -36,7 +36,7 @@ class Files(Service):
                 jobs.add_request(db, "index", [source_id], force=True, paths=[raw, *notes])
 
     def include(self, viewer: Viewer, store: str, path: str) -> None:
-        """End the exclusion of a file, so that the patterns decide again, and request that it is read. Raises
+        """Include an excluded file again, so that the patterns decide, and request that it is read. Raises
         NotFound."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
@@ -53,10 +53,11 @@ class Files(Service):
     def all(
         self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
     ) -> list[Document]:
-        """List every file of a store by path, excluded ones too; with ``path`` only the files of that name.
+        """List every file of a store by path, including excluded files. With ``path``, list only the files of
+        that name.
 
-        Each ``state`` is compared with the disk now; with ``path`` by content. Without ``compared`` it is the
-        state when the file was last read, which stays the same until the store changes.
+        Each ``state`` is compared with the disk now; if ``path`` is given, by content. Without ``compared``,
+        it is the state when the file was last read, which stays the same until the store changes.
         """
         with self._stores.open(viewer, store).store.read() as db:
             rows = listing.document_rows(db, viewer, None if path is None else documents.ids(db, path))
@@ -85,18 +86,26 @@ class Files(Service):
         return file_states(rows)
 
     def get(self, viewer: Viewer, store: str, path: str) -> Document:
-        """One file of a store, its state compared by content: a file that was only touched has not changed.
-        Raises NotFound."""
+        """Return one file of a store, with its state compared by content. A file with only a new time counts
+        as unchanged. Raises NotFound."""
         if files := self.all(viewer, store, path):
             return files[0]
         raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
-        """Return the store's name for the file ``path``, or for a part of one. Raises NotFound, and
-        InvalidInput for a path outside of its folders.
+        """Return the store's name for the file ``path``, or for a part of a file.
 
-        ``path`` may be absolute, the store's own name, the end of that if it is unique (``tea.md``), or
-        relative to ``here`` if the file exists.
+        Args:
+            viewer: Who is asking.
+            store: The store to look in.
+            path: An absolute path, the store's name for the file, the end of that name if only one file has
+                it (``tea.md``), or a path relative to ``here`` if that file exists.
+            here: The folder that a relative path starts from.
+
+        Raises:
+            InvalidInput: ``path`` is outside the store's folders.
+            NotFound: the store has no such file.
+
         """
         opened, path = self._stores.open(viewer, store).store, slashed_text(path)
         with opened.read() as db:
@@ -117,8 +126,8 @@ class Files(Service):
     def path_and_lines(
         self, viewer: Viewer, store: str, path: str, here: Path | None = None
     ) -> tuple[str, tuple[int, int] | None]:
-        """As `path_of`, for a path that may end in lines (``a.md:10-14``). Also return the first and the last
-        line, or None."""
+        """Return the store's name for the file ``path``, which may end in lines (``a.md:10-14``), as
+        `path_of` does. Also return the first and last line; None if the path has no lines."""
         path = slashed_text(path)
         match = _LINES.fullmatch(path)
         if match is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
@@ -130,10 +139,11 @@ class Files(Service):
         return self.path_of(viewer, store, match[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """Return the stores that a file named as in `path_and_lines` may belong to.
+        """Return the stores that a file may belong to. ``path`` is as in `path_and_lines`.
 
-        These are the stores that list the file; if none does, those with a folder around it. If the default
-        store is among them, only that. Raises NotFound if there are several stores and none has the file.
+        These are the stores that list the file; if no store does, the stores with a folder around it. If the
+        default store is among them, only that is returned. Raises NotFound if there are several stores and
+        none has the file.
         """
         names = self._stores.names(viewer)
         listing: list[str] = []
@@ -164,7 +174,7 @@ class Files(Service):
 
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:
-    """Return an entry for an excluded file whose text is deleted; only its place is known."""
+    """Return an entry for an excluded file whose text is deleted. Only its place is known."""
     return Document(
         store=store, id=0, path=out.display, folder=posixpath.dirname(out.display), file_type="", title="",
         tags=(), date="", private=False, state="excluded", reason=out.reason, chunks=0, size=0, file_hash="",

@@ -1,4 +1,5 @@
-"""Whether files have changed since they were indexed: by their stat, for a single file by its bytes."""
+"""Whether files have changed since they were indexed: by their size and time, or by the content of one
+file."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ _READ: dict[str, FileState] = {
 
 
 def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
-    """Return the `file_state` of each row, by document id. Disks can be slow: call it without a snapshot of
-    the store."""
+    """Return the `file_state` of each row, by document id. Disks can be slow, so do not call this during a
+    snapshot of the store."""
     return {row["id"]: file_state(row) for row in rows}
 
 
 def file_state(row: sqlite3.Row) -> FileState:
-    """Return a document's state on disk: as last read, changed, missing or unknown. ``row`` is one of
+    """Return a document's state on disk: as last read, changed, missing or unknown. ``row`` is a row of
     ``documents``, with the ``root`` of its source."""
     if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes): an attached index, which is no folder
         return _READ[row["state"]]
@@ -60,8 +61,8 @@ def _holds_files(root: bytes) -> bool:
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:
-    """As `file_state`, for a row with ``file_hash``: compares content, so a file with only a new time has not
-    changed."""
+    """Return a document's state on disk as `file_state` does, but compare the content with ``file_hash`` of
+    the row. A file with only a new time has not changed."""
     state = file_state(row)
     if state != "changed" or not row["file_hash"]:
         return state

@@ -1,4 +1,4 @@
-"""The jobs of a store: requesting one, running it, cancelling it, and its results."""
+"""The jobs of a store: requesting, running and cancelling them, and their results."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MOST_RESULTS = 100_000
 
 
 class Jobs(Service):
-    """Brings stores up to date with their folders."""
+    """Updates stores from their folders."""
 
     def request(
         self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
     ) -> None:
-        """Request that `run` brings the store up to date with its sources. None means all that are not
-        paused; an empty list only embeds waiting texts."""
+        """Request that `run` updates the store from its sources. None means all sources that are not paused.
+        An empty list means that waiting texts are embedded and no file is read."""
         requests.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:
-        """Request that documents are read again, changed or not; missing ones are passed over. Raises
+        """Request that documents are read again, even if unchanged. Missing documents are ignored. Raises
         NotFound if all are missing or excluded."""
         opened = self._own(viewer, store)
         by_source: dict[int, list[bytes]] = {}
@@ -45,8 +45,8 @@ class Jobs(Service):
             requests.request(opened, [source_id], force=True, paths=raws)
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
-        """Request that one file is read, changed or not; returns the store's name for it. Raises InvalidInput
-        for a folder, and for a file that the patterns or the owner exclude."""
+        """Request that one file is read, even if unchanged, and return the store's name for it. Raises
+        InvalidInput for a folder, and for a file that the patterns or the owner exclude."""
         opened = self._own(viewer, store)
         with opened.read() as db:
             candidates = places.inside(db, opened, path)
@@ -63,8 +63,8 @@ class Jobs(Service):
         return sources.shown_path(readable[0][0].label, readable[0][1])
 
     def request_below(self, viewer: Viewer, store: str, path: str, *, recursive: bool = True) -> None:
-        """Request that the files of a folder are brought up to date; only those directly in it without
-        ``recursive``. Raises InvalidInput if the patterns choose none."""
+        """Request that the files of a folder are updated. Without ``recursive``, only files directly in the
+        folder are. Raises InvalidInput if the patterns choose no file."""
         opened = self._own(viewer, store)
         with opened.read() as db:
             folders = places.inside(db, opened, path)
@@ -81,8 +81,8 @@ class Jobs(Service):
                     jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
 
     def request_changed(self, viewer: Viewer, store: str, source: Source, paths: Sequence[bytes]) -> bool:
-        """Request that changed files of a folder, by their paths below it, are read again or removed. Returns
-        whether there are any."""
+        """Request that changed files of a folder are read again or removed, and return whether there are any.
+        ``paths`` are relative to the folder."""
         opened = self._own(viewer, store)
         root = os.fsencode(source.root)
         wanted = {path for path in paths if os.path.lexists(os.path.join(root, path))}  # noqa: PTH118  (bytes)
@@ -95,11 +95,11 @@ class Jobs(Service):
         return bool(wanted)
 
     def requested(self, viewer: Viewer, store: str) -> bool:
-        """Whether a request of the store is unfinished."""
+        """Whether the store has an unfinished request."""
         return requests.requested(self._stores.open(viewer, store).store)
 
     def requests(self, viewer: Viewer, store: str) -> list[PendingRequest]:
-        """The unfinished requests of a store, each once, the oldest first."""
+        """Return the unfinished requests of a store without duplicates, oldest first."""
         from rag_core.reports import PendingRequest
 
         with self._stores.open(viewer, store).store.read() as db:
@@ -113,7 +113,7 @@ class Jobs(Service):
         return list(dict.fromkeys(pending))
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
-        """Bring a store up to date with its sources, in this thread: `request`, then `run`."""
+        """Update a store from its sources, in this thread: `request`, then `run`."""
         self.request(viewer, store)
         return self.run(viewer, store, report)
 
@@ -125,13 +125,13 @@ class Jobs(Service):
         *,
         stop: Callable[[], bool] | None = None,
     ) -> Job | None:
-        """Run a job for the requests of a store, in this thread; None if there are none.
+        """Run a job for the requests of a store, in this thread. Return None if there are no requests.
 
-        ``stop`` is called several times a second. Once it returns true the job ends as *interrupted*, and its
-        requests stay.
+        ``stop`` is called several times a second. Once it returns true, the job ends as *interrupted*, and
+        its requests stay.
 
         Raises:
-            StoreBusy: another job is running, which takes the requests.
+            StoreBusy: another job is running. It carries out the requests.
 
         """
         from rag_core.index import index  # only now: it imports the readers of all formats
@@ -159,7 +159,7 @@ class Jobs(Service):
         requests.cancel(self._stores.open(viewer, store).store)
 
     def all(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:
-        """The jobs of a store, the newest first; at most one of them is running."""
+        """Return the jobs of a store, newest first. At most one of them is running."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             newest = jobs.newest(db, store, running=True, limit=limit)
@@ -169,7 +169,8 @@ class Jobs(Service):
             return jobs.newest(db, store, running=False, limit=limit)
 
     def freshness(self, viewer: Viewer, stores: Sequence[str]) -> Freshness:
-        """Return how far ``stores`` are behind their folders; stores that cannot be read are left out."""
+        """Return how far ``stores`` are behind the files in their folders. Stores that cannot be read are
+        left out."""
         reading = waiting = failed = pictures = 0
         looking, eta = False, None
         for store in stores:
@@ -190,13 +191,13 @@ class Jobs(Service):
     def results(
         self, viewer: Viewer, store: str, job_id: int, limit: int = _MOST_RESULTS
     ) -> list[FileResult]:
-        """Return the result of each file of a job, failures first. Unchanged files have no result, only a
-        count."""
+        """Return the result of each file of a job, failures first. Unchanged files are only counted and have
+        no result."""
         with self._stores.open(viewer, store).store.read() as db:
             return jobs.results(db, job_id, limit)
 
     def get(self, viewer: Viewer, store: str, job_id: int) -> Job:
-        """One job with the result of each file. Raises NotFound."""
+        """Return one job with the result of each file. Raises NotFound."""
         by_number = {job.id: job for job in self.all(viewer, store, jobs.KEPT_JOBS + 1)}
         if job_id not in by_number:
             known = f"There are {min(by_number)} to {max(by_number)}." if by_number else "It had none yet."
@@ -205,14 +206,17 @@ class Jobs(Service):
 
     def problems(self, viewer: Viewer, store: str, job_id: int | None = None) -> list[Problem]:
         """Return the problems of a store: failed files, pictures that wait for a server, refused texts,
-        skipped files, each by frequency. With ``job_id`` only files that this job could not read."""
+        skipped files. Each kind is sorted by frequency.
+
+        With ``job_id``, return only files that this job could not read.
+        """
         from rag_core.store import problems
 
         with self._stores.open(viewer, store).store.read() as db:
             return problems.problems_in_store(db) if job_id is None else problems.problems_of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
-        """Request another try for the files or refused texts of a problem. Raises NotFound if no file is
+        """Request another try for the files or refused texts of a problem. Raises NotFound if no such file is
         left."""
         if problem.kind == "refused":
             self.request(viewer, store, [])

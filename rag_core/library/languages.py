@@ -1,4 +1,4 @@
-"""The languages of a store, and the model that finds them by meaning: told of, and taken with one call."""
+"""The languages of a store, and the advice to use the model for every language."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from rag_core.store.file import generation as generation_of
 from rag_core.types import Viewer
 
 OTHERS = 0.2
-"""A store with a larger share of passages in other languages than English is told of the model for them."""
+"""If a larger share of a store's passages is in other languages than English, its owner gets the advice."""
 
-_LEAST = 5  # passages whose language is known
+_LEAST = 5  # number of passages with a known language
 _MOSTLY = 0.5
-_LOOK_S, _LOOKS = 0.2, 300  # for the end of a run: after a file or a batch
+# seconds between looks and number of looks for the end of a run, which ends after a file or a batch
+_LOOK_S, _LOOKS = 0.2, 300
 
 Report = Callable[[str], None]
 
 
 class Languages(Service):
-    """Knows the languages of stores, and gives them the model that reads all of them."""
+    """Knows the languages of stores, and lets a store switch to the model for every language."""
 
     def __init__(self, shared: Shared, jobs: Jobs, placement: Placement) -> None:
         super().__init__(shared)
@@ -40,8 +41,8 @@ class Languages(Service):
         self._known: dict[Path, tuple[int, LanguageAdvice | None]] = {}
 
     def advice(self, viewer: Viewer, name: str) -> LanguageAdvice | None:
-        """Return the advice to let a store use the model for every language; None if its embedder is not the
-        one for English, its text is mostly English, or the owner declined."""
+        """Return the advice to use the model for every language in a store. Return None if the store's
+        embedder is not the one for English, its text is mostly English, or the owner declined."""
         store = self._stores.open(viewer, name).store
         if store.target_embedder != MINILM.name:
             return None
@@ -65,20 +66,21 @@ class Languages(Service):
         return LanguageAdvice(language, count >= _MOSTLY * total, 0 if there else MULTILINGUAL.megabytes)
 
     def note_told(self, viewer: Viewer, name: str) -> None:
-        """Note that the owner was told, so that commands do not say it again."""
+        """Record that the owner got the advice, so that commands do not repeat it."""
         with self._own(viewer, name).note() as db:
             languages.note_said(db, "told")
 
     def decline(self, viewer: Viewer, name: str) -> None:
-        """Note that the store keeps its embedder; `advice` gives nothing from now on."""
+        """Record that the store keeps its embedder. `advice` returns None from now on."""
         with self._own(viewer, name).note() as db:
             languages.note_said(db, "declined")
 
     def take(self, viewer: Viewer, name: str, report: Report = lambda _line: None) -> None:
-        """Install the model for every language, let a store switch to it, and make it the one for new stores.
+        """Install the model for every language, let a store switch to it, and make it the default for new
+        stores.
 
-        A run of the store ends first, and is requested again. Searches use the old vectors until all new ones
-        are there. Raises EmbedderError if the model cannot be installed, StoreBusy.
+        A run of the store is stopped first, and requested again. Searches use the old vectors until all new
+        vectors exist. Raises EmbedderError if the model cannot be installed, StoreBusy.
         """
         install(MULTILINGUAL, self._settings.model_dir, report=report)
         with suppress(InvalidInput):  # a variable decides it

@@ -52,17 +52,17 @@ SERVICES = {
     "stores": ("Stores", "sources jobs saved"),
     "upkeep": ("Upkeep", "stores searching"),
 }
-"""Name of a service, also of its module: its class, and the services that it is made with."""
+"""Name of a service and of its module → its class, and the services passed to the class."""
 
 
 class Library:
-    """All stores of one owner, as services. Cheap to open, safe to share between threads.
+    """All stores of one owner, as services. A library opens quickly and can be shared between threads.
 
-    A service checks the viewer of each call: only the owner may call a method that is not open to guests.
-    Its module is imported when it is first used.
+    A service checks the viewer of each call. Guests may call only methods marked `open_to_all`. The module of
+    a service is imported when it is first used.
 
-    What a script needs most is here as well, for the owner of this computer:
-    ``Library.open().search("green tea")``.
+    For scripts of the owner, the most important methods are here as well: ``Library.open().search("green
+    tea")``.
     """
 
     asking: Asking
@@ -86,7 +86,7 @@ class Library:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._shared = Shared(settings)
-        self._making = RLock()  # services are made in threads, each once
+        self._making = RLock()  # threads create services, each one once
 
         self.create_store = OwnersCall(lambda: self.stores.create)
         self.add_source = OwnersCall(lambda: self.sources.add)
@@ -95,7 +95,7 @@ class Library:
         self.ask = OwnersCall(lambda: self.asking.ask)
 
     def __getattr__(self, name: str) -> Any:
-        """Make a service when it is first used."""
+        """Create a service when it is first used."""
         if name not in SERVICES:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self._making:
@@ -108,19 +108,19 @@ class Library:
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
-        """Open the library that ``settings`` describe; by default those of the environment."""
+        """Open the library that ``settings`` describe. The default settings are those of the environment."""
         return cls(config.load() if settings is None else settings)
 
     def add(self, folder: str | Path, store: str = "", include: Sequence[str] = EVERYTHING) -> Job | None:
-        """Index a folder in this thread, and again later what changed in it.
+        """Index a folder in this thread. Later calls index what has changed in it.
 
         Args:
             folder: Its path; ``~`` is the home folder.
-            store: The store that takes it, made if there is none; by default named after the folder.
-            include: Globs of its files.
+            store: The store for the folder, created if needed; by default it has the folder's name.
+            include: Globs of the files to index.
 
         Returns:
-            How the job ended; None if another process is running it.
+            The job's result; None if another process is indexing the folder.
 
         Raises:
             RagError: as `sources.add`, `stores.create` and `jobs.index`.

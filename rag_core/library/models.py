@@ -1,4 +1,4 @@
-"""The models, servers and services that stores may use: their state, fetching a model, trying one."""
+"""The models, servers and services that stores may use: their state, downloading models, trying them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Models(Service):
     """The models and servers that stores use."""
 
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
-        """Check everything that a store can use, and return its state; takes at most five seconds. Amazon is
-        asked only if a setting or a store names it, or with ``ask_all``."""
+        """Check everything that a store can use, and return the state of each. This takes at most five
+        seconds. Amazon is only asked if a setting or a store names it, or with ``ask_all``."""
         used, models = self._used(viewer)
         added = [row for name, row in added_embedders().items() if name in models.keys() - EMBEDDERS.keys()]
         checks: list[LiveCheck] = []
@@ -49,7 +49,7 @@ class Models(Service):
         return connections.run_checks([*checks, *self._checks_of_choices()])
 
     def _checks_of_choices(self) -> list[LiveCheck]:
-        """Return the checks of the answering model, the reranker and the OCR that the settings choose."""
+        """Return the checks of the answering model, the reranker and the OCR chosen in the settings."""
         from rag_core.models.live_checks import check_ocr, check_reranker
 
         settings, sent_to, local = self._settings, connections.sent_to, destination("")
@@ -67,17 +67,18 @@ class Models(Service):
         ]
 
     def answering(self, viewer: Viewer) -> list[str]:
-        """Return the names of the models that can answer questions now, as in the setting ``llm``: those of
-        Ollama, then those of the configured server. Empty if neither answers."""
+        """Return the names of the models that can answer questions now, in the form of the setting ``llm``.
+        Models of Ollama come first, then models of the configured server. The list is empty if neither
+        answers."""
         return connections.listed_models(CHAT_MODELS, options_from(self._settings, LLMOptions))
 
     def rerankers(self, viewer: Viewer) -> list[str]:
-        """Return the names of the downloaded rerankers, as in the setting ``reranker``."""
+        """Return the names of the downloaded rerankers, in the form of the setting ``reranker``."""
         return connections.listed_models(RERANKERS, options_from(self._settings, RerankerOptions))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
-        """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
-        answer."""
+        """Return the models on the Ollama server, embedding models first. Raises EmbedderError if Ollama does
+        not answer."""
         from rag_core.models import ollama  # only now: it imports httpx
 
         return ollama.list_models(self._embedders.options.ollama_url)
@@ -85,24 +86,24 @@ class Models(Service):
     def pull(
         self, viewer: Viewer, model: str, report: Callable[[Pulling], None] = lambda _: None
     ) -> OllamaModel:
-        """Have Ollama download a model from its library. ``report`` is called with the progress; an error
-        it raises stops the download, which the next call continues.
+        """Let Ollama download a model from its library. ``report`` is called with the progress. If it raises
+        an error, the download stops, and the next call continues it.
 
         Raises InvalidInput for an impossible name, ModelMissing for an unknown model, and another
-        EmbedderError when Ollama does not answer or cannot download it.
+        EmbedderError if Ollama does not answer or cannot download the model.
         """
         from rag_core.models import ollama
 
         return ollama.pull(self._embedders.options.ollama_url, model, report)
 
     def destination_of(self, viewer: Viewer, embedder: str) -> str:
-        """Say in words where an embedder sends texts; no server is asked. Raises InvalidInput for an unknown
+        """Say in words where an embedder sends texts. No server is asked. Raises InvalidInput for an unknown
         name."""
         return connections.goes(parse_name(embedder).row, self._embedders.options)
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
-        """Embed a sentence as the question of a search, and report the result. Raises InvalidInput for an
-        empty sentence or an unknown name, EmbedderError as a search does."""
+        """Embed a sentence as if it were a search query, and report the result. Raises InvalidInput for an
+        empty sentence or an unknown name, and EmbedderError as a search does."""
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
         name, began = full_name(embedder), time.perf_counter()

@@ -1,10 +1,12 @@
-"""The files that documents were read from, for who reads a document: its text in full, the pictures that it
-shows, and its folder in the owner's file manager.
+"""The original files of documents: their full text, their pictures, and their folder in the file manager.
 
-Threat. A note names any path, and a guest sees a note. So a text is given only while the file holds the very
-bytes that were indexed, and a picture only if the indexed note shows it, it lies in the note's own folder of
-the store, no rule leaves it out or hides it from this viewer, and its first bytes are those of a raster
-picture. The file manager opens a folder. Of files only those of kinds that nothing runs are opened.
+Threat: a note may name any path, and guests can see notes. So a text is returned only while the file has
+exactly the bytes that were indexed.
+
+A picture is returned only if the indexed note shows it, it is in the note's own folder of the store, no rule
+excludes it or hides it from this viewer, and its first bytes are those of a raster picture.
+
+The file manager opens folders. Files are opened only if their type cannot run code.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _MOST_BYTES = 25_000_000
 _FILE_MANAGERS = {"darwin": ("open", "-R"), "win32": ("explorer",)}
 _OPENERS = {"darwin": ("open",), "win32": ("explorer",)}
 IN_OWN_PROGRAM = frozenset("pdf word slides sheet ebook picture".split())
-"""The types of files that are opened in their own program; VS Code is for text and code."""
+"""The types of files that open in their own program. Text and code open in VS Code."""
 
 
 class Picture(NamedTuple):
@@ -73,8 +75,8 @@ class Originals(Service):
 
     @open_to_all
     def picture(self, viewer: Viewer, store: str, path: str, target: str) -> Picture:
-        """Return the picture that the document ``path`` embeds as ``target``; '' means the document itself is
-        the picture. Raises NotFound, also for what this viewer may not see."""
+        """Return the picture that the document ``path`` embeds as ``target``; '' means that the document is a
+        picture itself. Raises NotFound, also for a picture that this viewer may not see."""
         with self._stores.reading(viewer, store) as db:
             showing = listing.documents(db, store, viewer, documents.ids(db, path))
             places = list(_places(db, showing[0], target)) if showing else []
@@ -89,16 +91,16 @@ class Originals(Service):
         raise NotFound(f"{path!r} shows no picture {target!r}.", "It may have moved; index again.")
 
     def open_folder(self, viewer: Viewer, store: str, path: str) -> None:
-        """Open the folder of a document in this computer's file manager; only for a viewer at this computer.
-        Raises Forbidden, NotFound."""
+        """Open the folder of a document in this computer's file manager. Only a viewer at this computer may
+        do so. Raises Forbidden, NotFound."""
         file = self._here(viewer, store, path)
         program, *options = _FILE_MANAGERS.get(sys.platform, ("xdg-open",))
         # On macOS a folder can be a program; -R shows the file in its folder and opens nothing.
         _start(program, *options, str(file if options else file.parent))
 
     def open_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Open a PDF, an Office file, an e-book or a picture in its program; files that could run code are
-        refused. Only for a viewer at this computer. Raises Forbidden, NotFound, InvalidInput."""
+        """Open a PDF, an Office file, an e-book or a picture in its own program. Files that could run code
+        are refused. Only a viewer at this computer may do so. Raises Forbidden, NotFound, InvalidInput."""
         file = self._here(viewer, store, path)
         if type_of_suffix(file.suffix.lower()) not in IN_OWN_PROGRAM:
             raise InvalidInput(f"{path!r} is not opened from here.", "Show it in its folder.")
@@ -117,7 +119,7 @@ class Originals(Service):
 
 
 def _start(program: str, *arguments: str) -> None:
-    """Start a program on this computer and do not wait for it. Raises NotFound."""
+    """Start a program on this computer and do not wait for its end. Raises NotFound."""
     if (installed := shutil.which(program)) is None:
         raise NotFound(f"{program!r} is not installed.", f"The place is {arguments[-1]!r}.")
     subprocess.Popen(
@@ -130,16 +132,16 @@ def _start(program: str, *arguments: str) -> None:
 
 
 def raster_type(data: bytes) -> str | None:
-    """Return the media type of a picture, from its first bytes; None unless browsers show the type and it
-    cannot contain code."""
+    """Return the media type of a picture, from its first bytes. Return None if browsers do not show the type
+    or if it can contain code."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _RASTER if data.startswith(beginning)), None)
 
 
 def joined_text(document_view: DocumentView) -> str:
-    """Return the text of a document, put together from its passages. Each passage begins at its line
-    number; lines that are in no passage are empty."""
+    """Return the text of a document, joined from its passages. Each passage begins at its line number. Lines
+    in no passage are empty."""
     if not document_view.chunks:
         return ""
     parts = ["\n" * (document_view.chunks[0].start_line - 1), document_view.chunks[0].content]
@@ -152,7 +154,7 @@ def joined_text(document_view: DocumentView) -> str:
 
 
 def _whole_text(row: sqlite3.Row, document_view: DocumentView) -> str:
-    """Return the text of the file if it is unchanged since it was indexed; else ''."""
+    """Return the text of the file, or '' if the file has changed since it was indexed."""
     if document_view.document.part or any(chunk.anchor is not None for chunk in document_view.chunks):
         return ""
     root = Path(os.fsdecode(row["root"]))
@@ -164,7 +166,7 @@ def _whole_text(row: sqlite3.Row, document_view: DocumentView) -> str:
 
 
 def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator[tuple[Source, bytes]]:
-    """Return the places where a picture that a note embeds as ``target`` may be: next to the note, at that
+    """Return the possible places of a picture that a note embeds as ``target``: next to the note, at that
     path in the store's folder, or any file of that name in the store."""
     by_id = {source.id: source for source in sources.all_sources(db) if not source.removed}
     excluded = {(exclusion.source_id, exclusion.path) for exclusion in sources.excluded_files(db)}

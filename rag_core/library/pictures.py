@@ -1,4 +1,5 @@
-"""Small pictures of places in documents: a page of a PDF, a picture, a picture on a slide or in a note."""
+"""Small pictures of places in documents: a page of a PDF, a picture file, a picture on a slide or in a
+note."""
 
 from __future__ import annotations
 
@@ -32,17 +33,17 @@ _Key = tuple[str, str, str, int]  # and the side
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A file to draw, and the place in it."""
+    """A file to draw, and the place in the file."""
 
     root: Path  #: The folder of its source.
-    path: bytes  #: Below ``root``.
+    path: bytes  #: The path below ``root``.
     place: str  #: Such as ``page 3``; '' for the first page, or for a picture that a note embeds.
     file_hash: str  #: SHA-256 of the file as it was indexed; '' for a picture that a note embeds.
 
 
 class Pictures(Service):
-    """Draws small pictures of PDF pages, picture files, and pictures on slides or in notes. All guests
-    share one drawing process; the owner has two others, and so never waits for guests."""
+    """Draws small pictures of PDF pages, picture files, and pictures on slides or in notes. All guests share
+    one drawing process. The owner has two others and never waits for guests."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
@@ -66,11 +67,11 @@ class Pictures(Service):
         hit, such as ``page 3``; '' is page 1.
 
         Its longer side has at most ``side`` pixels (16 to 2,000), and the file at most 100 bytes per pixel of
-        ``side``. A guest sees only places with a passage. ``is_over`` is called while drawing; once true,
-        drawing stops.
+        ``side``. A guest sees only places with a passage. ``is_over`` is called while drawing; if it returns
+        true, drawing stops.
 
-        Raises NotFound if there is nothing to see, the file changed since it was indexed, or drawing it
-        failed before; InvalidInput for an impossible ``side``; Stopped once ``is_over()``.
+        Raises NotFound if there is nothing to show, the file has changed since it was indexed, or drawing
+        failed before; InvalidInput for an impossible ``side``; Stopped if ``is_over()`` returns true.
         """
         if not 16 <= side <= LARGEST_SIDE:
             raise InvalidInput(f"side is {side}.", f"Use a number from 16 to {LARGEST_SIDE}.")
@@ -83,7 +84,7 @@ class Pictures(Service):
             raise _none(store, path, place) from error
 
     def close(self, viewer: Viewer) -> None:
-        """End the idle drawing processes; the next picture starts one again."""
+        """End the idle drawing processes. The next picture starts a new one."""
         self._of_owner.close()
         self._of_guests.close()
 

@@ -1,4 +1,4 @@
-"""Which embedder a store has and where its vectors are: chosen, switched, compared and healed."""
+"""The embedder of a store and the place of its vectors: choosing, switching, comparing and healing them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Placement(Service):
     """Chooses, switches and repairs the embedder and the vector index of stores."""
 
     def backends(self, viewer: Viewer) -> dict[str, str]:
-        """Return the kinds of vector index that a store may have: name → where text goes, in words."""
+        """Return the kinds of vector index that a store may have: name → where text is sent, in words."""
         return {kind: text_goes_to(kind, self._shared.vector_options) for kind in kinds()}
 
     def switch(
@@ -48,11 +48,11 @@ class Placement(Service):
     ) -> StoreInfo:
         """Let the next runs embed a store again with ``embedder``, or move its vectors to ``backend``.
 
-        None keeps the present one, or the one that a switch under way leads to. Searches use the old vectors
-        until all new ones are there. ``rechunk`` also cuts the documents again, for an embedder that reads
-        fewer tokens than the old one.
+        None keeps the present one, or during a switch the new one. Searches use the old vectors until all new
+        vectors exist. ``rechunk`` also cuts the documents again, for an embedder that reads fewer tokens than
+        the old one.
 
-        Raises InvalidInput if ``rechunk`` is missing in that case, or nothing would change; EmbedderError,
+        Raises InvalidInput if ``rechunk`` is missing in that case, or if nothing would change; EmbedderError,
         VectorError, StoreBusy.
         """
         store = self._own(viewer, name)
@@ -111,8 +111,8 @@ class Placement(Service):
         remote.prepare(store.id)
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
-        """Cancel a switch: the embedder and vector index that searches use now stay. Raises InvalidInput if
-        no switch is under way, StoreBusy while the store is being indexed."""
+        """Cancel a switch. The store keeps the embedder and vector index that searches use now. Raises
+        InvalidInput if no switch is in progress, and StoreBusy while the store is being indexed."""
         store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
@@ -122,8 +122,8 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def let_private_leave(self, viewer: Viewer, name: str, *, allowed: bool) -> None:
-        """Decide whether private notes of a store may be sent to other machines. If not, the next run removes
-        those already there. Raises StoreBusy while the store is being indexed."""
+        """Allow or forbid sending private notes of a store to other machines. If forbidden, the next run
+        removes private notes already sent. Raises StoreBusy while the store is being indexed."""
         store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
@@ -131,8 +131,8 @@ class Placement(Service):
         requests.request(store, [])
 
     def visible_indexes(self, viewer: Viewer) -> list[VisibleIndexes]:
-        """Return the vector indexes, by kind, that this computer's credentials give access to and no store
-        here uses. For a service that cannot be asked, ``problem`` says why."""
+        """Return the vector indexes, by kind, that this computer's credentials can reach and no store here
+        uses. If a service cannot be asked, ``problem`` says why."""
         named = self._addresses(viewer)
         asked = {kind: options for kind, options in self._shared.vector_options.items() if options.is_there}
         listings = [
@@ -163,10 +163,11 @@ class Placement(Service):
     def attach(
         self, viewer: Viewer, address: str, name: str = "", progress: attaching.Progress | None = None
     ) -> StoreInfo:
-        """Make a read-only store of a remote vector index that another installation fills.
+        """Create a read-only store from a remote vector index that another installation fills.
 
-        Attaching it again brings it up to date. Without ``name`` the store gets the name of the index at
-        ``address``. ``progress`` gets the number of passages so far, and may raise to end it.
+        Attaching the same index again updates the store. Without ``name`` the store gets the name of the
+        index at ``address``. ``progress`` is called with the number of passages read, and may raise to end
+        it.
 
         Raises:
             InvalidInput, VectorError, EmbedderError.
@@ -197,8 +198,8 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
-        """Let only this installation fill the index that a store is attached to. Its content stays, as a
-        paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
+        """Let this installation alone fill the vector index that a store is attached to. The content stays,
+        as a paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(
@@ -229,8 +230,9 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send a store's remote vector index its missing vectors and remove surplus ones, as the findings
-        say. Raises StoreBusy during a job, VectorError if the index is another's or cannot be reached."""
+        """Send missing vectors to a store's remote vector index and remove surplus ones, according to the
+        findings. Raises StoreBusy during a job, and VectorError if the index belongs to another store or
+        cannot be reached."""
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)
@@ -275,8 +277,8 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
 
 
 def drop_remote(stores: StoreFiles, store: Store) -> None:
-    """Delete the remote indexes that a store owns; afterwards it uses a local one. Raises StoreBusy while it
-    is being indexed, VectorError if one of them cannot be deleted."""
+    """Delete the remote indexes that a store owns. Afterwards the store uses a local index. Raises StoreBusy
+    while the store is being indexed, and VectorError if an index cannot be deleted."""
     with store.hold("delete"):
         with store.read() as db:
             if switch.is_attached(db):
@@ -302,7 +304,7 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
 def _findings(differences: outbox.Comparison) -> tuple[Finding, ...]:
     kinds: tuple[tuple[int, Severity, str, Sequence[str]], ...] = (
         (len(differences.missing), "fault", "The vector index lacks {}.", differences.missing),
-        (len(differences.extra), "fault", "The vector index has {} too much.", differences.extra),
+        (len(differences.extra), "fault", "The vector index has {} too many.", differences.extra),
         (differences.refused, "fault", "The vector index refused {}.", ()),
         (differences.queued, "note", "The next run tells the vector index of {}.", ()),
     )

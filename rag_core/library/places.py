@@ -1,5 +1,5 @@
-"""Where the files of a store are: from a path that somebody names to a source and the path below it, and what
-keeps a job from reading a file."""
+"""Where the files of a store are: from a path that a person names to a source and the path below it, and the
+reasons why a job does not read a file."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ FilePlace = tuple[Source, bytes]
 """A source and a path below its folder."""
 
 _SEP = b"/"
-_MOST_NAMED = 5  # files of one name that an error lists
-_MOST_NAMES = 300_000  # on the disk, which take a second or two to list
+_MOST_NAMED = 5  # number of files with one name that an error lists
+_MOST_NAMES = 300_000  # number of names on the disk to look through, which takes a second or two
 
 
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
     """Return (source id, path below it) of the documents whose names are in ``paths``, without excluded
-    files. Raises NotFound if there are none."""
+    files. Raises NotFound if there are no such documents."""
     paths = [system.slashed_text(path) for path in paths]
     with opened.read() as db:
         excluded = sources.excluded_files(db)
@@ -47,15 +47,15 @@ def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
 
 
 def no_file(opened: Store, path: str) -> NotFound:
-    """Return the error that a store has no file ``path``, with the most similar name."""
+    """Return the error that a store has no file ``path``. Its suggestion is the most similar name."""
     like = near(opened, path)
     meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
     return NotFound(f"Store {opened.name!r} has no file {path[:500]!r}.", meant)
 
 
 def file_ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
-    """Return the file, indexed or excluded, whose path ends in ``path``; None if there is none. Raises
-    SeveralFiles."""
+    """Return the file, indexed or excluded, whose path ends in ``path``; None if there is no such file.
+    Raises SeveralFiles."""
     excluded = [exclusion.display for exclusion in sources.excluded_files(db)]
     named = {*documents.called(db, path, _MOST_NAMED), *excluded}
     files = sorted((name for name in named if name.endswith(f"/{path}")), key=lambda file: (len(file), file))
@@ -75,11 +75,11 @@ def near(opened: Store, path: str) -> Sequence[str]:
 def places_of(
     db: sqlite3.Connection, path: str, here: Path | None = None, *, removed: bool = False
 ) -> list[FilePlace]:
-    """Return each folder of a store that may contain ``path``, with the path below it; files that exist come
+    """Return each folder of a store that may contain ``path``, with the path below it. Existing files come
     first.
 
-    ``path`` is absolute, relative to ``here``, or the store's own name of a file. With ``removed``, folders
-    that are being removed count, too.
+    ``path`` is absolute, relative to ``here``, or the store's name for a file. With ``removed``, folders that
+    are being removed are included.
     """
     folders = {source.id: source for source in sources.all_sources(db) if removed or not source.removed}
     path = system.slashed_text(path)
@@ -100,8 +100,8 @@ def places_of(
 
 
 def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FilePlace]:
-    """Return at most ``limit`` files on disk below ``folders`` whose path ends in ``name``, indexed or
-    not."""
+    """Return at most ``limit`` files on disk below ``folders`` whose path ends in ``name``, whether indexed
+    or not."""
     try:
         tail = _SEP + system.slashed(os.fsencode(os.path.normpath(name)))
     except ValueError:  # a NUL or half a character: no file has that name
@@ -121,7 +121,8 @@ def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FileP
 
 
 def absolute(path: str, here: Path) -> tuple[bytes, ...]:
-    """Return the absolute path, as written and with links resolved; empty if no file can have that name."""
+    """Return the absolute path as written, and with links resolved. Return nothing if no file can have that
+    name."""
     try:
         whole = os.fsencode(os.path.normpath(here / expanded(path)))
         return tuple(dict.fromkeys(map(system.slashed, (whole, os.path.realpath(whole)))))
@@ -145,7 +146,8 @@ def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
 
 
 def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
-    """As `places_of`, but never empty: raises InvalidInput for a path outside of the store's folders."""
+    """Return the places of a path as `places_of` does. Raises InvalidInput for a path outside the store's
+    folders, so the result is never empty."""
     if candidates := places_of(db, path):
         return candidates
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
@@ -154,7 +156,8 @@ def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
 
 
 def is_known(db: sqlite3.Connection, place: FilePlace) -> bool:
-    """Whether a file or folder exists at a place, or the store has it as a document or an exclusion."""
+    """Whether a file or folder exists at a place, or the store has the place as a document or an
+    exclusion."""
     values = (place[0].id, place[1]) * 2
     sql = """SELECT 1 FROM documents WHERE source_id = ? AND path = ?
              UNION ALL SELECT 1 FROM exclusions WHERE source_id = ? AND path = ?"""
@@ -167,7 +170,7 @@ def is_folder(place: FilePlace) -> bool:
 
 
 def files_below(db: sqlite3.Connection, place: FilePlace, *, recursive: bool) -> set[bytes]:
-    """Return the files in a folder that its source's patterns choose now, or that are indexed already."""
+    """Return the files in a folder that its source's patterns match now, or that are already indexed."""
     source, raw = place
     paths_known = {
         row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))
@@ -180,19 +183,20 @@ def files_below(db: sqlite3.Connection, place: FilePlace, *, recursive: bool) ->
 
 
 FORGOTTEN = "forgotten_by_run"
-"""The code of what becomes of the text of a file that is gone: no search of the owner shows it."""
+"""Message code: the text of a file that is gone is removed by the next run, and the owner's searches no
+longer show it."""
 
 
 class Obstacle(NamedTuple):
-    """What keeps a job from reading a file."""
+    """A reason why a job does not read a file."""
 
     said: str | Message
     advice: Message
-    meanwhile: str = "found_until_run"  #: The code of what becomes of the text that the store has of it.
+    meanwhile: str = "found_until_run"  #: Message code: what happens to the stored text of the file.
 
 
 def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
-    """Return the reason why a job does not read a file; None if it does."""
+    """Return the reason why a job does not read a file; None if the job reads it."""
     source, raw = place
     whole = _whole(place)
     if source.removed:
@@ -226,8 +230,8 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
 
 
 def job_obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
-    """As `obstacle`, for a job that reads one file; also None if a document's file is gone, as the job then
-    removes it."""
+    """Return the `obstacle` for a job that reads one file. Return None also if a document's file is gone,
+    because the job then removes the document."""
     hindrance = obstacle(db, store, place)
     if hindrance and hindrance.meanwhile == FORGOTTEN:
         where = place[0].id, place[1]
@@ -237,7 +241,7 @@ def job_obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstac
 
 
 def not_a_document(path: str) -> Message | None:
-    """Return a hint if a file's name says that it has no text, else None."""
+    """Return a hint if a file's name shows that the file has no text; else None."""
     return say("not_a_document") if hardly_text(path) else None
 
 

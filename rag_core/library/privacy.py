@@ -1,4 +1,4 @@
-"""Private rules: path patterns that hide documents from guests, in addition to what a note says of itself."""
+"""Private rules: path patterns that hide documents from guests, in addition to the marks in notes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ class PrivateRules(Service):
     """Reads and changes the rules that hide documents of a store from guests."""
 
     def report(self, viewer: Viewer, store: str) -> Privacy:
-        """Return the rules of a store, and how many documents are private."""
+        """Return the rules of a store, and the number of private documents."""
         with self._stores.open(viewer, store).store.read() as db:
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Hide the documents that match any of ``globs`` from guests, in addition to those marked private.
+        """Hide the documents that match any of ``globs`` from guests, in addition to documents marked
+        private.
 
-        Reads obey it at once. A pattern is compared with the path below the document's folder and with the
-        shown path. Copies on other machines, and the statistics behind guests' scores, follow with the next
-        job. Raises InvalidInput.
+        Searches obey the rules at once. A pattern is compared with the path below the document's folder and
+        with the shown path. The next job updates copies on other machines and the statistics behind guests'
+        scores. Raises InvalidInput.
         """
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
@@ -34,8 +35,8 @@ class PrivateRules(Service):
     def change(
         self, viewer: Viewer, store: str, *, hide: Sequence[str] = (), show: Sequence[str] = ()
     ) -> Privacy:
-        """Add the rules ``hide`` and remove the rules ``show``. Raises InvalidInput as `set`, and if the
-        store does not have a rule to remove."""
+        """Add the rules ``hide`` and remove the rules ``show``. Raises InvalidInput as `set`, and if a rule
+        to remove does not exist."""
         added, gone = validate_globs(hide), validate_globs(show)
 
         def change(known: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,7 +70,8 @@ class PrivateRules(Service):
             return _privacy(db, store, due=due)
 
     def hidden_by(self, viewer: Viewer, store: str, glob: str) -> int:
-        """Return how many documents of a store a rule would hide, without setting it. Raises InvalidInput."""
+        """Return the number of documents of a store that a rule would hide, without setting the rule. Raises
+        InvalidInput."""
         [rule] = validate_globs([glob])
         with self._stores.open(viewer, store).store.read() as db:
             return privacy.matches(db, [rule])[rule]

@@ -1,4 +1,4 @@
-"""What the owner searched for and opened last, in ``state.db`` in the data folder."""
+"""The owner's last searches and opened documents, in ``state.db`` in the data folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from rag_core.store.state import State
 
 KEPT = 20
-"""The number of searches and of documents that are remembered."""
+"""Number of searches, and of documents, that are remembered."""
 _TABLES = ("recent_searches", "recent_documents")
 _SQL = """
 CREATE TABLE IF NOT EXISTS recent_searches (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS recent_documents (
 
 
 class Recent:
-    """Stores the last searches and opened documents. Reading creates no file; every method may raise
+    """Stores the last searches and opened documents. Reading creates no file. Every method may raise
     StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
@@ -39,7 +39,7 @@ class Recent:
         return self._state.rows("SELECT store, path FROM recent_documents ORDER BY id DESC")
 
     def add(self, text: str, document: tuple[str, str] | None) -> None:
-        """Remember a text and a document as the newest; '' and None are ignored."""
+        """Remember a text and a document as the newest. '' and None are ignored."""
         with self._state.open() as db:
             if text:
                 db.execute("INSERT OR REPLACE INTO recent_searches (text) VALUES (?)", (text,))
@@ -55,7 +55,7 @@ class Recent:
         self._state.rows(sql, new_name, store)
 
     def forget_store(self, store: str) -> None:
-        """Forget the documents of a store that were opened."""
+        """Forget the opened documents of a store."""
         self._state.rows("DELETE FROM recent_documents WHERE store = ?", store)
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""Saved searches of the owner, in ``state.db`` in the data folder, and what is new in each."""
+"""Saved searches of the owner, in ``state.db`` in the data folder, and the new hits of each."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from rag_core.store.state import State
 from rag_core.types import Answer, Filters, Hit, Mode, Sort, Viewer
 
 _MOST = 100
-"""The number of saved searches."""
+"""Maximum number of saved searches."""
 
 MOST_NEW = 99
-"""The most new hits that are counted for one."""
+"""Maximum number of new hits counted for a saved search."""
 
 _LONGEST_NAME = 100
 _TABLE = """
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS saved_searches (
 );
 """
 _TYPED_STORE = re.compile(r'(?<!\S)(?i:store:)("?)([\w-]+)\1(?!\S)')
-_Seen = list[tuple[str, int, str]]  # store, id and hash of documents
+_Seen = list[tuple[str, int, str]]  # (store, id, hash) of documents
 
 
 class Saved(Service):
@@ -65,9 +65,9 @@ class Saved(Service):
         min_score: float | None = None,
         mode: Mode | None = None,
     ) -> SavedSearch:
-        """Save a search, or replace the one of this name; the other arguments are as in `Searching.search`.
-        Raises InvalidInput for a name that is empty or too long and for too many searches, and as a search
-        does."""
+        """Save a search, replacing an existing one of this name. The other arguments are as in
+        `Searching.search`. Raises InvalidInput for an empty or too long name, for too many searches, and as a
+        search does."""
         name = _checked(name)
         saved = SavedSearch(name, text, tuple(stores), filters or Filters(), sort, min_score, mode, now())
         self._searching.search(
@@ -84,7 +84,7 @@ class Saved(Service):
         return saved
 
     def searches(self, viewer: Viewer) -> list[SavedSearch]:
-        """All saved searches by name, each with its number of new hits."""
+        """Return all saved searches by name, each with its number of new hits."""
         rows = self._state.rows("SELECT * FROM saved_searches ORDER BY name")
         return [self._counted(viewer, _read(row), json.loads(row[3])) for row in rows]
 
@@ -99,7 +99,7 @@ class Saved(Service):
             raise InvalidInput(f"There is a saved search {new_name!r}.", "Choose another name.") from None
 
     def rename_store(self, viewer: Viewer, store: str, new_name: str) -> None:
-        """Give a renamed store its new name in every saved search, also where ``store:`` is in its text."""
+        """Replace the name of a renamed store in every saved search, also after ``store:`` in its text."""
         typed = re.compile(rf'(?<!\S)((?i:-?store:))("?){re.escape(store)}\2(?!\S)')
         for name, kept_search, _, kept_seen in self._state.rows("SELECT * FROM saved_searches"):
             search = json.loads(kept_search)
@@ -135,7 +135,7 @@ class Saved(Service):
         return answer
 
     def get(self, viewer: Viewer, name: str) -> SavedSearch:
-        """The saved search of this name, without its number of new hits. Raises NotFound."""
+        """Return the saved search of this name, without its number of new hits. Raises NotFound."""
         return self._get(name)[0]
 
     def _get(self, name: str) -> tuple[SavedSearch, _Seen]:
@@ -147,18 +147,18 @@ class Saved(Service):
         return _read(rows[0]), json.loads(rows[0][3])
 
     def _is_gone(self, viewer: Viewer, saved: SavedSearch) -> bool:
-        """Whether a saved search names stores and none of them is left."""
+        """Whether a saved search names stores that are all gone."""
         stores = _stores_of(saved)
         return bool(stores) and set(stores).isdisjoint(self._stores.names(viewer))
 
     def _existing(self, viewer: Viewer, saved: SavedSearch) -> list[str]:
-        """Return those stores of a saved search that still exist; empty if it is about all stores."""
+        """Return the stores of a saved search that still exist; empty if the search covers all stores."""
         existing = self._stores.names(viewer) if saved.stores else []
         return [name for name in saved.stores if name in existing]
 
     def _counted(self, viewer: Viewer, saved: SavedSearch, seen: _Seen) -> SavedSearch:
-        """Return a saved search with its number of new hits: documents that fit and were read since it was
-        opened."""
+        """Return a saved search with its number of new hits: documents that fit and were read after it was
+        last opened."""
         known = {tuple(document) for document in seen}
         fitting = self._fitting(viewer, saved)
         new = len([document for document in fitting if document not in known])
@@ -167,8 +167,8 @@ class Saved(Service):
         )
 
     def _fitting(self, viewer: Viewer, saved: SavedSearch) -> _Seen:
-        """Return the documents that fit a saved search and were read since it was opened, or in the same
-        second, as (store, id, hash)."""
+        """Return the documents that fit a saved search and were read since it was last opened, including the
+        same second, as (store, id, hash)."""
         stores = self._existing(viewer, saved)
         if (saved.stores and not stores) or not self._changed(viewer, stores, saved.opened_at):
             return []
@@ -190,7 +190,7 @@ class Saved(Service):
         return [(hit.store, hit.document.id, hit.document.file_hash) for hit in hits]
 
     def _changed(self, viewer: Viewer, stores: Sequence[str], since: str) -> bool:
-        """Whether any document of the stores was read at ``since`` or later; faster than a search."""
+        """Whether any document of the stores was read at ``since`` or later. This is faster than a search."""
         opened, _ = self._stores.each(viewer, stores)
         for open_store in opened.values():
             with suppress(StoreError), open_store.store.read() as db:
@@ -205,12 +205,13 @@ _SAVE = "INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)"
 
 
 def _last_read(db: sqlite3.Connection) -> str:
-    """Return when a document was last read, as ISO 8601; '' if none was."""
+    """Return the time at which a document was last read, as ISO 8601; '' if none was read."""
     return str(db.execute("SELECT coalesce(max(indexed_at), '') FROM documents").fetchone()[0])
 
 
 def _checked(name: str) -> str:
-    """Return a name for a saved search with single spaces. Raises InvalidInput for an unusable one."""
+    """Return a name for a saved search with single spaces. Raises InvalidInput for a name that cannot be
+    used."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise InvalidInput(
@@ -221,7 +222,7 @@ def _checked(name: str) -> str:
 
 
 def _read(row: Sequence[str]) -> SavedSearch:
-    """Parse a row of the table. Filters that only a newer version knows are left out."""
+    """Parse a row of the table. Filters from a newer version are left out."""
     search = json.loads(row[1])
     known = {field.name for field in fields(Filters)}
     filters: dict[str, Any] = {}
@@ -233,5 +234,5 @@ def _read(row: Sequence[str]) -> SavedSearch:
 
 
 def _stores_of(saved: SavedSearch) -> list[str]:
-    """Return the stores that a saved search names, also with ``store:`` in its text."""
+    """Return the stores that a saved search names, including ``store:`` in its text."""
     return [*saved.stores, *(typed[2] for typed in _TYPED_STORE.finditer(saved.text))]

@@ -1,4 +1,4 @@
-"""Searching: the query goes to every store that the viewer may see, and the answers become one list."""
+"""Searching: the query is sent to every store that the viewer may see, and the answers become one list."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ MAX_TOP_K = MAX_DEPTH
 MOST_OTHERS = 20
 MOST_SIMILAR = 100
 _MOST_FAILED = 3
-_WAIT_S = 0.25  # for the files of a store: a disk may hang
-_CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
+_WAIT_S = 0.25  # seconds to wait for the files of a store, as a disk may hang
+_CHARACTERS_A_TOKEN = 16  # maximum in nearly all texts; embedders read no more of a text
 
 _OTHER_SCRIPT = "書"  # not Latin
 
@@ -83,23 +83,25 @@ class Searching(Service):
         facets: bool = False,
         sort: Sort = "best",
     ) -> Answer:
-        """Return the best passages for a query, which may carry filters of the query language.
+        """Return the best passages for a query, which may contain filters of the query language.
 
         Args:
             viewer: Who is asking.
-            text: The query. One of over 2,000 characters is searched by its beginning and its rarest words.
-            stores: Their names; none for all that the viewer may see. ``store:`` in the text wins over it.
-            mode: By default that of the settings, like the numbers.
-            top_k: How many hits.
-            min_score: The least score of a hit.
-            filters: What a document must fit besides the filters in the text.
-            max_tokens: Keeps the first hits whose text fits.
-            offset: How many first hits to skip, up to 1,000 together with ``top_k``.
-            group: ``document`` gives each document once, where its best passage stands, with the places of
-                nearly equal passages as its copies; all numbers then count documents.
-            facets: Whether to count what fits by type, tag, folder, store and year: lower bounds if
-                ``counts_more`` of the answer.
-            sort: The order of what fits: at most the 1,000 best of a store, without words all that match.
+            text: The query. Of more than 2,000 characters, the beginning and the rarest words are searched.
+            stores: Names of stores; none for all that the viewer may see. ``store:`` in the text takes
+                precedence.
+            mode: The default is the one in the settings, as for the numbers.
+            top_k: Number of hits.
+            min_score: Minimum score of a hit.
+            filters: What a document must match in addition to the filters in the text.
+            max_tokens: Maximum number of tokens of all hits together; only the first hits are kept.
+            offset: Number of first hits to skip, up to 1,000 together with ``top_k``.
+            group: ``document`` returns each document once, at the rank of its best passage, and lists places
+                of nearly equal passages as its copies. All numbers then count documents.
+            facets: Whether to count what fits by type, tag, folder, store and year. The counts are lower
+                bounds if the answer's ``counts_more`` is true.
+            sort: The order of hits that fit. It applies to the 1,000 best of each store; in a query without
+                words, to all that match.
 
         Raises:
             InvalidInput: The query is empty or a number out of range.
@@ -133,7 +135,7 @@ class Searching(Service):
         names: Sequence[str],
         options: SearchOptions,
     ) -> Answer:
-        """Understand the query and search the stores that it or ``names`` asks for."""
+        """Interpret the query and search the stores named in it or in ``names``."""
         timestamp = now()
         opened, failed = self._stores.each(viewer, query.stores or names)
         if not opened:
@@ -158,8 +160,8 @@ class Searching(Service):
     def others(
         self, viewer: Viewer, text: str, hit: Hit, *, mode: Mode | None = None, filters: Filters | None = None
     ) -> tuple[Hit, ...]:
-        """The other passages of a hit's document that fit the query, best first; at most `MOST_OTHERS`.
-        Raises as `search`."""
+        """Return the other passages of a hit's document that fit the query, best first, at most
+        `MOST_OTHERS`. Raises as `search`."""
         inside = replace(filters or Filters(), paths=(hit.document.path,))
         answer = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
         others: list[Hit] = []
@@ -171,7 +173,7 @@ class Searching(Service):
 
     def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
         """Return notices about unreadable files whose names match the query. If there are other results, only
-        files whose whole name is in the query count."""
+        files whose whole name is in the query are included."""
         text, whole = answer.query.text, answer.convincing
         failed: list[Notice] = []
         for name in answer.stores:
@@ -184,11 +186,12 @@ class Searching(Service):
     def similar(
         self, viewer: Viewer, store: str, path: str = "", *, key: str = "", text: str = "", limit: int = 8
     ) -> list[Similar]:
-        """Return the documents of a store that are nearest in meaning to a passage, a text or a document.
+        """Return the documents of a store that are nearest in meaning to a passage, a text or a document,
+        nearest first.
 
-        The first that is given counts: ``key`` (of a passage), ``text``, ``path`` (of a document). The
-        nearest comes first. The document itself and its copies are left out; those that it links to or is
-        linked from are marked. Empty while nothing is embedded.
+        The first of ``key`` (of a passage), ``text`` and ``path`` (of a document) that is given is compared.
+        The document itself and its copies are left out. Documents linked with it are marked. The list is
+        empty while nothing is embedded.
 
         Raises:
             NotFound: there is no such store, passage or document.
@@ -214,8 +217,8 @@ class Searching(Service):
     def _compared(
         self, viewer: Viewer, opened: Opened, path: str, key: str
     ) -> tuple[DocumentView | None, Scope]:
-        """Return the document to compare with (None for a text), and a scope with the vector to search for:
-        the mean of its passages, or that of the passage ``key``."""
+        """Return the document to compare with (None for a text), and a scope with the vector to search for.
+        The vector is the mean of the document's passages, or the vector of the passage ``key``."""
         scope, store = Scope(opened.store, opened.local), opened.store.name
         with opened.store.read() as db:
             if rows := find.chunks_around(db, key, find.visible(viewer), 0) if key else []:
@@ -236,7 +239,7 @@ class Searching(Service):
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:
         """Update a cached ``answer``: each hit gets the present FileState of its file (``unknown`` on a slow
-        disk), and hits whose file is gone are removed. A guest's answer stays unchanged."""
+        disk), and hits whose file is gone are removed. A guest's answer is not changed."""
         if not viewer.is_owner:
             return answer
         ids_of: dict[str, set[int]] = {}
@@ -262,8 +265,9 @@ class Searching(Service):
 
     @open_to_all
     def suggest(self, viewer: Viewer, text: str, stores: Sequence[str] = (), limit: int = 6) -> Suggestions:
-        """Suggest documents and tags whose names complete ``text``. Without text, return what was last
-        searched, opened (both only for the owner) and changed. Stores that cannot be read are left out."""
+        """Suggest documents and tags whose names complete ``text``. Without text, return the documents
+        changed last; the owner also gets the last searches and opened documents. Stores that cannot be read
+        are left out."""
         opened, _ = self._stores.each(viewer, stores)
         names = list(opened)
         named: list[Named] = []
@@ -308,7 +312,7 @@ class Searching(Service):
 
     @open_to_all
     def warm(self, name: str = DEFAULT_EMBEDDER) -> str:
-        """Load an embedder ahead of its first use; returns '' or why that failed."""
+        """Load an embedder before its first use. Return '', or why loading failed."""
         try:
             self._embedders.get(name).embed_query("warm")
         except RagError as error:
@@ -324,8 +328,8 @@ class Searching(Service):
 
     def _known_words(self, stores: Sequence[Store], query: Query) -> frozenset[str]:
         """Return the query's words that the built-in model of one of the stores has as whole words, also in
-        the plural. They are no typing errors, even if no passage has them: notes about them can be found by
-        meaning."""
+        the plural. They are not typing errors, even if no passage has them, because notes about them can be
+        found by meaning."""
         known: set[str] = set()
         for store in stores:
             with suppress(EmbedderError, StoreError):
@@ -341,8 +345,8 @@ class Searching(Service):
         return frozenset(known)
 
     def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
-        """Make a store ready to search; only by words if its embedder is unavailable or did not make its
-        vectors. Only the owner is told why, as the reason may name a server."""
+        """Prepare a store for searching. It is searched by words only if its embedder is unavailable or is
+        not the one that made its vectors. Only the owner is told why, as the reason may name a server."""
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
@@ -378,15 +382,16 @@ class Searching(Service):
             return Scope(opened.store, opened.local, trouble=trouble)
 
     def _require_same_model(self, active: Known, embedder: Embedder) -> None:
-        """Raise EmbedderError if an embedder without a digest is another model now: only vectors tell."""
+        """Raise EmbedderError if an embedder without a digest is a different model now. Only comparing
+        vectors can tell."""
         now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
         if not embeddings.same_canary(active.canary, now):
             called = active.identity.model
-            raise EmbedderError(f"The vectors are from a different model that was also called {called!r}.")
+            raise EmbedderError(f"The vectors are from a different model with the same name, {called!r}.")
 
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:
-    """Return the query's words that are in the embedder's vocabulary; empty for an embedder on a server."""
+    """Return the query's words that are in the embedder's vocabulary; nothing for an embedder on a server."""
     real: set[str] = set()
     one, has_all_scripts = embedder.count_tokens("a"), embedder.reads(_OTHER_SCRIPT)
     for word, _ in query.terms.typed if not embedder.server else ():
@@ -396,10 +401,11 @@ def _real(embedder: Embedder, query: Query) -> frozenset[str]:
 
 
 def _more_tokens(word: str) -> int:
-    """Return how many tokens more than one a real word may be in a vocabulary for all scripts.
+    """Return how many tokens more than one a real word may have in a vocabulary for all scripts.
 
-    It has few whole words of each. 90 to 100 % of the words of a language are within the number, and 0 to
-    15 % of gibberish in its letters; of Chinese and Japanese, where runs of words are counted, half.
+    Such a vocabulary has few whole words of each script. In a language, 90 to 100 % of the words are within
+    this number, and 0 to 15 % of gibberish in the same letters. In Chinese and Japanese half is, as runs of
+    words are counted.
     """
     return len(word) * 5 // 8 if is_unspaced(word) else max(1, len(word) // 4)
 
@@ -409,7 +415,7 @@ class _OtherScript(EmbedderError):
 
 
 def _within(answer: Answer, max_tokens: int) -> Answer:
-    """Keep only the first hits, whose texts have at most ``max_tokens`` together."""
+    """Keep only the first hits whose texts together have at most ``max_tokens``."""
     tokens = 0
     for count, hit in enumerate(answer.hits):
         tokens += estimate_tokens(hit.content)

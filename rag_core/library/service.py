@@ -1,4 +1,4 @@
-"""What the services of a library share, and the one check of who may call them."""
+"""The base of a library's services: what they share, and the one check of who may call them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Shared:
 
     @cached_property
     def vector_options(self) -> VectorOptions:
-        """What the settings give to each vector index; imports all of them."""
+        """The vector index options from the settings. Reading this imports all vector indexes."""
         return vector_options(self.settings)
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
@@ -68,7 +68,7 @@ class Shared:
         return replace(info, dimension=facts.dimension if facts else 0)
 
     def limits(self, store: str) -> Limits:
-        """Return the limits and the OCR that the settings give to a job of ``store``."""
+        """Return the limits and the OCR for a job of ``store``, from the settings."""
         from rag_core.extract.ocr import is_remote
         from rag_core.index.reading import Limits
         from rag_core.models import OcrOptions, open_ocr
@@ -89,7 +89,8 @@ class Shared:
         )
 
     def prune_pictures(self) -> None:
-        """Remove cached texts of pictures that no store holds any more, unless a store cannot be read."""
+        """Remove cached texts of pictures that are in no store any more. Nothing is removed if a store cannot
+        be read."""
         from rag_core.extract import ocr
 
         held: set[str] = set()
@@ -100,7 +101,7 @@ class Shared:
             ocr.prune(self.settings.data_dir / "ocr", held)
 
     def embedder_missing(self, name: str) -> RagError | None:
-        """Return the error that keeps the embedder ``name`` from being used now; None if it works."""
+        """Return the error that prevents using the embedder ``name`` now; None if it works."""
         try:
             with self.embedders.breaker.guard(name):
                 self.embedders.get(name)
@@ -116,15 +117,15 @@ def _reranker(settings: Settings) -> SharedReranker:
 
 
 def open_to_all(method: _Method) -> _Method:
-    """Decorator: let guests call a method of a service, too. The method must return only what its viewer may
-    see."""
+    """Decorator: let guests call a method of a service, too. The method must return only data that its viewer
+    may see."""
     method.__dict__["open_to_all"] = True
     return method
 
 
 class Service:
-    """A part of a library. Public methods take the viewer first. They raise Forbidden for anyone but the
-    owner, except those that are `open_to_all`."""
+    """A part of a library. Public methods take the viewer first. They raise Forbidden for everyone except the
+    owner, unless they are `open_to_all`."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -139,7 +140,7 @@ class Service:
                 setattr(cls, name, _for_the_owner(method))
 
     def _own(self, viewer: Viewer, name: str) -> Store:
-        """Open the store ``name`` for a change. Raises NotFound, and InvalidInput for an attached store or as
+        """Open the store ``name`` for a change. Raises NotFound, InvalidInput for an attached store, and as
         `StoreFiles.require_own_disk`."""
         self._stores.require_own_disk()
         store = self._stores.open(viewer, name).store
@@ -154,8 +155,8 @@ class Service:
 
 
 class OwnersCall(Generic[_Args, _Result]):
-    """Calls the service's method that ``method`` returns. Scripts can leave out the viewer: the owner is
-    meant."""
+    """Calls the service's method that ``method`` returns. Scripts may leave out the viewer; it is then the
+    owner."""
 
     def __init__(self, method: Callable[[], Callable[Concatenate[Viewer, _Args], _Result]]) -> None:
         self._method = method

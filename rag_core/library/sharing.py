@@ -1,4 +1,4 @@
-"""Sharing stores: people and what they may see, and the tokens of the owner's scripts."""
+"""Sharing stores: people with access and what they may see, and the tokens of the owner's scripts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rag_core.reports import Door, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
 
 BREAK = timedelta(minutes=30)
-"""A request after a longer silence begins another visit."""
+"""A request after a longer silence counts as a new visit."""
 KEPT_VISITS = 500
-_PREFIX = "cpl_"  # tells whoever finds a token what it is
-_BYTES = 32  # random, so a plain hash of them cannot be guessed back
-_WHICH_LOGIN = "Use the one that Tailscale shows for the person, such as ada@example.com or ada@github."
+_PREFIX = "cpl_"  # shows what it is to anyone who finds a token
+_BYTES = 32  # random, so the hash does not reveal them
+_WHICH_LOGIN = "Use the login that Tailscale shows for the person, such as ada@example.com or ada@github."
 
 
 class Sharing(Service):
@@ -29,8 +29,8 @@ class Sharing(Service):
 
     @open_to_all
     def viewer_for(self, login: str) -> Viewer | None:
-        """Return the viewer of a verified login: the owner, a guest, or None without access. Needs no viewer,
-        as the gate calls it."""
+        """Return the viewer of a verified login: the owner, a guest, or None without access. The gate calls
+        this, so it takes no viewer."""
         if login.lower() in self._settings.access_owners:
             return OWNER
         person = self._access.people().get(login.lower())
@@ -48,12 +48,12 @@ class Sharing(Service):
         may_ask: bool | None = None,
         only: bool = False,
     ) -> Person:
-        """Let ``login`` search ``stores`` in addition to those granted before; with ``only``, these stores
-        alone. ``may_ask`` says whether they may ask questions; None leaves it as it was, and a new guest may
-        not.
+        """Let ``login`` search ``stores`` in addition to the stores granted before, or only these stores with
+        ``only``. ``may_ask`` says whether this person may ask questions. None keeps the present permission,
+        and a new guest gets none.
 
-        Raises InvalidInput if ``login`` cannot be one or is an owner's, or if ``stores`` is empty; NotFound
-        if a store does not exist.
+        Raises InvalidInput if ``login`` cannot be a login or belongs to an owner, or if ``stores`` is empty;
+        NotFound if a store does not exist.
         """
         if not stores:
             raise InvalidInput("No store is named to share.", "Choose at least one.")
@@ -75,11 +75,11 @@ class Sharing(Service):
         return self._access.people()[name]
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
-        """Withdraw ``stores`` from a guest; a guest without any store is removed. Without ``stores`` remove
-        the person.
+        """Withdraw ``stores`` from a guest. A guest without any store left is removed. Without ``stores``,
+        remove the person.
 
         Raises NotFound for an unknown login or a store that was not granted, InvalidInput for stores of an
-        owner, and for an owner whom the configuration names.
+        owner, and for an owner named in the configuration.
         """
         self._refuse_configured(login)
         people = self._access.people()
@@ -99,7 +99,7 @@ class Sharing(Service):
                 db.execute("DELETE FROM people WHERE login = ?", (known.login,))
 
     def make_owner(self, viewer: Viewer, login: str) -> Person:
-        """Make ``login`` an owner, who may do everything. Raises InvalidInput for an unusable login."""
+        """Make ``login`` an owner, who may do everything. Raises InvalidInput if it cannot be a login."""
         name = self._likely_login(viewer, login)
         with self._access.change() as db:
             _put(db, name, is_owner=True, may_ask=True)
@@ -107,18 +107,18 @@ class Sharing(Service):
         return self._access.people()[name]
 
     def people(self, viewer: Viewer) -> list[Person]:
-        """Everyone who has access besides the owner at this computer: owners first, then by login."""
+        """Return everyone with access except the owner at this computer: owners first, then by login."""
         everyone = self._access.people()
         for login in self._settings.access_owners:
             everyone[login] = Person(login, True, may_ask=True, configured=True)
         return sorted(everyone.values(), key=lambda each: (not each.is_owner, each.login))
 
     def guests(self, viewer: Viewer, store: str) -> tuple[str, ...]:
-        """The logins of the guests of ``store``. Owners see every store and are not among them."""
+        """Return the logins of the guests of ``store``. Owners see every store and are not listed."""
         return tuple(person.login for person in self.people(viewer) if store in person.stores)
 
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
-        """Return the last visits through the network, latest first; they do not include what was asked."""
+        """Return the last visits through the network, latest first. They do not include the queries."""
         rows = self._access.rows(
             """SELECT login, door, started_at, last_at, requests, refused FROM visits
                ORDER BY last_at DESC, id DESC LIMIT ?""",
@@ -131,8 +131,8 @@ class Sharing(Service):
 
     @open_to_all
     def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:
-        """Add requests of a verified login to its current visit, or begin a new one. Raises InvalidInput for
-        an unusable login."""
+        """Add requests of a verified login to its present visit, or begin a new one. Raises InvalidInput for
+        an impossible login."""
         name, now = _checked(login), datetime.now(UTC)
         with self._access.change() as db:
             counted = db.execute(
@@ -156,7 +156,7 @@ class Sharing(Service):
 
     def tailscale(self, viewer: Viewer, port: int | None = None) -> Tailscale:
         """Return the state of Tailscale on this computer, and whether it forwards to the app on ``port``
-        (None: the configured one). Takes at most eight seconds; nothing is changed."""
+        (None: the configured port). This takes at most eight seconds and changes nothing."""
         return tailscale.look(port or self._settings.port, self._settings.access_hosts)
 
     def _refuse_configured(self, login: str) -> None:
@@ -165,8 +165,8 @@ class Sharing(Service):
             raise InvalidInput(message, "Change `access_owners` there.")
 
     def _likely_login(self, viewer: Viewer, login: str) -> str:
-        """Return ``login`` in lower case. Raises InvalidInput for an unusable or a configured one, and for
-        one without an at sign unless Tailscale here knows it."""
+        """Return ``login`` in lower case. Raises InvalidInput for an impossible login, for one in the
+        configuration, and for one without an at sign unless Tailscale here knows it."""
         self._refuse_configured(login)
         name = _checked(login)
         if "@" not in name and name not in self.tailscale(viewer).logins:
@@ -174,8 +174,8 @@ class Sharing(Service):
         return name
 
     def create_token(self, viewer: Viewer, name: str) -> Token:
-        """Create a token with which a script acts as the owner. Only its hash is stored, so it cannot be
-        shown again. Raises InvalidInput for a name that is taken or unusable."""
+        """Create a token with which a script acts as the owner. Only the token's hash is stored, so the token
+        cannot be shown again. Raises InvalidInput for a name that is taken or cannot be used."""
         check_name(name, "a token")
         secret = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = _text(datetime.now(UTC))
@@ -186,11 +186,11 @@ class Sharing(Service):
         return Token(name, now, secret)
 
     def tokens(self, viewer: Viewer) -> list[Token]:
-        """The valid tokens by name."""
+        """Return the valid tokens, sorted by name."""
         return [Token(*row) for row in self._access.rows("SELECT name, created_at FROM tokens ORDER BY name")]
 
     def revoke_token(self, viewer: Viewer, name: str) -> None:
-        """Delete a token; the next request with it is refused. Raises NotFound."""
+        """Delete a token. The next request with it is refused. Raises NotFound."""
         with self._access.change() as db:
             if db.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount:
                 return
@@ -200,12 +200,12 @@ class Sharing(Service):
 
     @open_to_all
     def knows_token(self, secret: str) -> bool:
-        """Whether ``secret`` is a valid token. Needs no viewer, as the gate calls it."""
+        """Whether ``secret`` is a valid token. The gate calls this, so it takes no viewer."""
         return bool(self._access.rows("SELECT 1 FROM tokens WHERE hash = ?", _hash(secret)))
 
 
 def _checked(login: str) -> str:
-    """Return ``login`` in lower case. Raises InvalidInput if Tailscale would never send such a login."""
+    """Return ``login`` in lower case. Raises InvalidInput if Tailscale never sends such a login."""
     if not LOGIN_NAME.fullmatch(login) or login.lower() == OWNER.login:
         raise InvalidInput(f"{login[:254]!r} cannot be a login.", _WHICH_LOGIN)
     return login.lower()

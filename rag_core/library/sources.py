@@ -1,4 +1,4 @@
-"""The folders of a store: adding, changing, pausing and removing them, and what a job would do to one."""
+"""The folders of a store: adding, changing, pausing and removing them, and planning a job for a folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rag_core.store import documents, jobs, sources
 from rag_core.types import Source, Viewer
 from rag_core.wording import pictures_by_ocr
 
-_LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
+_LONGEST: Final = 60  # letters that a store's name takes from its folder's name; a number may follow
 _Globs = Sequence[str]
 _ESCAPED = re.compile(r"\[[*?\[{]\]")
 _WILD = re.compile(r"[*?\[{]")
@@ -38,15 +38,16 @@ class Sources(Service):
     """Lists and changes the folders of stores."""
 
     def default_name(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
-        """Return the default name for a store of ``folder``; with ``free`` a name that no store has yet."""
+        """Return the default name for a store of ``folder``. With ``free``, no existing store has this
+        name."""
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
         return next(candidate for candidate in chain([name], numbered) if candidate.casefold() not in taken)
 
     def name_for(self, viewer: Viewer, folder: str | Path) -> str:
-        """Return the name of the store that ``folder`` is added to if none is named. Raises InvalidInput if
-        that store has other folders."""
+        """Return the name of the store to which ``folder`` is added if no store is named. Raises InvalidInput
+        if that store has other folders."""
         name = self.default_name(viewer, real_folder(folder))
         if name not in self._stores.names(viewer):
             return name
@@ -60,7 +61,7 @@ class Sources(Service):
         return name
 
     def offered(self, viewer: Viewer) -> list[files.Offered]:
-        """Return folders below the setting ``roots`` that are worth indexing and in no store yet, Obsidian
+        """Return folders below the setting ``roots`` that are worth indexing and not in a store yet, Obsidian
         vaults first."""
         taken = set()
         for name in self._stores.names(viewer):
@@ -70,8 +71,8 @@ class Sources(Service):
         return [folder for folder in candidates if os.path.realpath(folder.path) not in taken]
 
     def said_of_pictures(self, viewer: Viewer, by_suffix: Mapping[str, int]) -> str:
-        """Say whether OCR will read the pictures and scans among files, and what to do if it will not; '' if
-        there are none. ``by_suffix`` counts the files by suffix."""
+        """Say whether OCR will read the pictures and scans among files, and what to do if not; '' if there
+        are no such files. ``by_suffix`` counts the files by suffix."""
         counts = Counter[str]()
         for suffix, number in by_suffix.items():
             counts[type_of_suffix(suffix) or ""] += number
@@ -84,9 +85,9 @@ class Sources(Service):
     def draft(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """Return what `add` would return for this folder, without adding it. If another folder of the store
-        already includes all these files, return that one. Raises InvalidInput, also for patterns that match
-        no file."""
+        """Return the source that `add` would create for this folder, without adding it. If another folder of
+        the store already includes all these files, return that folder's source. Raises InvalidInput, also for
+        patterns that match no file."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
@@ -101,10 +102,10 @@ class Sources(Service):
     def add(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """Add a folder and its globs to a store, or globs to a folder that it has already.
+        """Add a folder with its globs to a store. If the store already has the folder, add the globs to it.
 
-        A folder that is being removed is kept after all, and has only these globs then. If another folder of
-        the store already includes every file, return that one and add nothing.
+        A folder that is being removed stays in the store, with only these globs. If another folder of the
+        store already includes every file, return that folder's source and add nothing.
 
         Raises:
             InvalidInput: as `draft`.
@@ -119,8 +120,8 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Replace the globs of a folder. Files that no longer match are not found from now on; the next job
-        reads new ones. Raises InvalidInput, also for globs that match no file."""
+        """Replace the globs of a folder. From now on, files that no longer match are not found, and the next
+        job reads new matches. Raises InvalidInput, also for globs that match no file."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
@@ -135,15 +136,15 @@ class Sources(Service):
         return source
 
     def pause(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
-        """Pause or resume a folder: jobs over all folders leave a paused one out; its documents stay."""
+        """Pause or resume a folder. Jobs over all folders skip a paused folder. Its documents stay."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), paused=paused)
             sources.change_source(db, source)
         return source
 
     def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Remove a folder from a store: no search finds its documents from now on. Also request the job that
-        deletes them; files that another folder of the store chooses, too, are read again."""
+        """Remove a folder from a store, so that no search finds its documents from now on. Also request the
+        job that deletes them. Files that another folder of the store includes are read again."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
@@ -152,17 +153,17 @@ class Sources(Service):
         return source
 
     def get(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """One folder of a store. Raises NotFound."""
+        """Return one folder of a store. Raises NotFound."""
         with self._stores.open(viewer, store).store.read() as db:
             return _source(db, store, source_id)
 
     def kept(self, viewer: Viewer, store: str) -> list[Source]:
-        """The folders of a store that are kept up to date: neither paused nor about to be removed."""
+        """Return the folders of a store that are kept up to date: neither paused nor being removed."""
         with self._stores.open(viewer, store).store.read() as db:
             return [source for source in sources.all_sources(db) if not (source.paused or source.removed)]
 
     def all(self, viewer: Viewer, store: str) -> list[SourceInfo]:
-        """List all folders of a store, oldest first, with their numbers of files and whether the folder is
+        """Return all folders of a store, oldest first, with their numbers of files and whether the folder is
         missing."""
         with self._stores.open(viewer, store).store.read() as db:
             listed, counts = sources.all_sources(db), sources.counts(db)
@@ -175,7 +176,7 @@ class Sources(Service):
         return infos
 
     def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
-        """Return what a job would do to ``source``, which may be a draft; changes nothing."""
+        """Return what a job would do to ``source``, which may be a draft. Nothing is changed."""
         opened = self._stores.open(viewer, store).store
         known = self._settings
         planned = plan.make_plan(
@@ -191,23 +192,24 @@ class Sources(Service):
         return replace(planned, warnings=(*planned.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
-        """Return for each folder that is not paused what a job would do to it."""
+        """Return what a job would do to each folder that is not paused."""
         listed = [info.source for info in self.all(viewer, store)]
         due = [source for source in listed if source.removed or not source.paused]
         return [self.plan(viewer, store, source, force=force) for source in due]
 
     def idle_excludes(self, viewer: Viewer, root: str | Path, exclude: Sequence[str]) -> list[str]:
-        """Return a warning for each pattern of ``exclude`` that matches no file; `plan` includes them."""
+        """Return a warning for each pattern of ``exclude`` that matches no file. `plan` includes these
+        warnings."""
         return leave_nothing_out(Path(root), exclude)
 
     def add_below(
         self, viewer: Viewer, store: str, path: str, roots: Sequence[Path], *, recursive: bool = True
     ) -> Source | None:
-        """Add the folder or file ``path`` to a store that does not hold it yet, if it lies below one of
-        ``roots`` after resolving links. None if nothing was added.
+        """Add the folder or file ``path`` to a store that does not contain it yet, if it is below one of
+        ``roots`` after resolving links. Return None if nothing was added.
 
-        Raises InvalidInput for a path outside of the store's folders and of ``roots``, and for one that is
-        never read: hidden or ignored, a folder with keys, a whole home folder.
+        Raises InvalidInput for a path outside the store's folders and ``roots``, and for a path that is never
+        read: hidden or ignored, a folder with keys, a whole home folder.
         """
         opened = self._own(viewer, store)
         if not (roots and files.expanded(path).is_absolute()):
@@ -229,7 +231,7 @@ class Sources(Service):
 
 
 def _takes_many(source: Source) -> bool:
-    """Whether the patterns of a source choose more than single files."""
+    """Whether the patterns of a source can match several files."""
     globs = {_ESCAPED.sub("", glob) for glob in source.include} - {"*"}
     return any(_WILD.search(glob) for glob in globs)
 

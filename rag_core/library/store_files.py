@@ -1,4 +1,4 @@
-"""The store files of one data folder: each is opened once and found by its name, for a viewer."""
+"""The store files of one data folder. Each is opened once and found by its name, for a viewer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OpenRemote = Callable[[str, int, Metric], RemoteIndex]
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open store with its vectors; valid while its file has the same ``inode``."""
+    """An open store with its vectors, valid while the store's file has the same ``inode``."""
 
     inode: int
     store: Store
@@ -49,7 +49,7 @@ class Opened:
 
 
 class StoreFiles:
-    """Opens and lists the stores of one folder. Safe to share between threads."""
+    """Opens and lists the stores of one folder. Threads may share it."""
 
     def __init__(self, settings: Settings, open_remote: OpenRemote, access: AccessList) -> None:
         self._settings = settings
@@ -63,7 +63,7 @@ class StoreFiles:
         self._opened: dict[str, Opened] = {}
 
     def path(self, name: str) -> Path:
-        """Return the path for the store ``name``; the file need not exist."""
+        """Return the path for the store ``name``. The file may not exist."""
         return self._folder / f"{name}.db"
 
     def names(self, viewer: Viewer) -> list[str]:
@@ -81,9 +81,11 @@ class StoreFiles:
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """Return the path for a new store ``name``. Raises InvalidInput if the name is unusable, or taken by
-        a store other than ``but`` (case does not count, as on some file systems), or as
-        `require_own_disk`."""
+        """Return the path for a new store ``name``.
+
+        Raises InvalidInput if the name cannot be used or another store than ``but`` has it. Case is ignored,
+        as on some file systems. Also raises as `require_own_disk`.
+        """
         check_name(name, "a store")
         self.require_own_disk()
         others = (other for other in self.names(viewer) if other != but)
@@ -92,8 +94,8 @@ class StoreFiles:
         return self.path(name)
 
     def require_own_disk(self) -> None:
-        """Raise InvalidInput if the stores are on a disk that other computers write, too, unless the setting
-        ``shared_disk`` allows that. To be called before a store is made or changed."""
+        """Raise InvalidInput if other computers may write to the disk of the stores, unless the setting
+        ``shared_disk`` allows that. Call this before a store is created or changed."""
         if self._settings.shared_disk or not self._service:
             return
         raise InvalidInput(
@@ -107,8 +109,8 @@ class StoreFiles:
         return shared_by(self._settings.data_dir)
 
     def open(self, viewer: Viewer, name: str) -> Opened:
-        """Open the store ``name``. Raises NotFound, also if ``viewer`` may not see it, StoreError if its file
-        cannot be read."""
+        """Open the store ``name``. Raises NotFound, also if ``viewer`` may not see it, and StoreError if its
+        file cannot be read."""
         if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
             raise self.unknown(viewer, name)
         with self._lock:
@@ -152,14 +154,14 @@ class StoreFiles:
         return WithDeadline(remote, remote.server or address, self._breaker, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:
-        """Return the remote vector index that jobs of a store send vectors to; None if there is none or
-        nothing to send. Raises VectorError, InvalidInput."""
+        """Return the remote vector index that jobs of a store send vectors to; None if there is no such index
+        or nothing to send. Raises VectorError, InvalidInput."""
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
         return self.remote(store, address, known.identity.dimension) if address and known else None
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """Return the index at ``address`` for vectors of ``dimension`` numbers; it is opened once. Raises as
+        """Return the index at ``address`` for vectors of ``dimension`` numbers, opened once. Raises as
         ``index``."""
         key = address, dimension
         with self._lock:
@@ -168,11 +170,11 @@ class StoreFiles:
             return self._remotes[key]
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[dict[str, Opened], list[StoreError]]:
-        """Open the named stores (none: all). Return those that can be read, by name, and the errors of the
+        """Open the named stores (none: all). Return the readable stores by name, and the errors of the
         others.
 
-        Of files that are copies of one store only one is taken. Raises NotFound for an unknown name,
-        StoreError if no store can be read.
+        If several files are copies of one store, only one of them is opened. Raises NotFound for an unknown
+        name, and StoreError if no store can be read.
         """
         opened: dict[str, Opened] = {}
         failed: list[StoreError] = []
@@ -189,8 +191,8 @@ class StoreFiles:
         return {name: opened[name] for name in opened if name not in _copies(opened)}, failed
 
     def copies(self, viewer: Viewer) -> dict[str, str]:
-        """Return the stores whose file is a copy of another one's, such as one that a cloud made of a
-        conflict: the name of each, and that of the store that is searched in its place."""
+        """Return the stores whose file is a copy of another store's file, such as a conflict copy of a cloud:
+        name of the copy → name of the store that is searched instead."""
         return _copies(self._all_readable(viewer))
 
     def _all_readable(self, viewer: Viewer) -> dict[str, Opened]:
@@ -201,8 +203,8 @@ class StoreFiles:
         return opened
 
     def misnamed(self, viewer: Viewer) -> dict[str, str]:
-        """Return the names of files such as ``notes 2.db``, which a cloud makes of a conflict and no store
-        can have, each with the store that it is a copy of ('' if that is not here)."""
+        """Return the files whose names no store can have, such as ``notes 2.db``, which clouds give to
+        conflict copies: file name → the store that it is a copy of, '' if that store is not here."""
         stores: dict[str, str] = {}
         for name, opened in self._all_readable(viewer).items():  # of copies the shortest name is the first's
             stores[opened.store.id] = min(stores.get(opened.store.id, name), name, key=len)
@@ -211,7 +213,7 @@ class StoreFiles:
         return {name: stores.get(store_id, "") for name, store_id in ids.items() if store_id}
 
     def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
-        """Delete a store's files, also damaged ones, and its grants unless ``keep_grants``. Raises NotFound,
+        """Delete a store's files, even if damaged, and its grants unless ``keep_grants``. Raises NotFound,
         StoreBusy."""
         self.require(viewer, name)
         with self._lock:
@@ -236,7 +238,7 @@ class StoreFiles:
             known.store.close()
 
     def close_one(self, name: str) -> None:
-        """Close a store until somebody opens it again."""
+        """Close a store until it is opened again."""
         with self._lock:
             self._close(name)
 
@@ -246,7 +248,8 @@ class StoreFiles:
             raise self.unknown(viewer, name)
 
     def unknown(self, viewer: Viewer, name: str) -> NotFound:
-        """Return the error for a store that does not exist; the same if ``viewer`` may not see it."""
+        """Return the error for a store that does not exist. A store that ``viewer`` may not see gets the same
+        error."""
         names = self.names(viewer)
         message = f"There is no store called {name[:80]!r}."
         if not names:
@@ -266,8 +269,8 @@ class StoreFiles:
 
 
 def _copies(opened: Mapping[str, Opened]) -> dict[str, str]:
-    """Return the copies among ``opened`` as `StoreFiles.copies` does. A cloud adds something to the name of
-    the file that it does not keep, so the shortest name is taken for the store's own."""
+    """Return the copies among ``opened``, as in `StoreFiles.copies`. A cloud makes the name of a conflict
+    copy longer, so the store with the shortest name is the original."""
     own: dict[str, str] = {}
     copies: dict[str, str] = {}
     for name in sorted(opened, key=lambda each: (len(each), each)):
@@ -283,7 +286,8 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 
 
 def check_name(name: str, of: str) -> None:
-    """Raise InvalidInput if ``name`` cannot be used; ``of`` says what it names, such as a store or token."""
+    """Raise InvalidInput if ``name`` cannot be used. ``of`` says what has the name, such as a store or
+    token."""
     if name.lower() in RESERVED_NAMES:
         raise InvalidInput(
             f"{name!r} cannot be {of}'s name: Windows keeps it for a device.", "Choose another."
@@ -296,7 +300,7 @@ def check_name(name: str, of: str) -> None:
 
 
 def no_store(viewer: Viewer, message: str) -> NotFound:
-    """Return NotFound with ``message`` for a viewer who has no store; its suggestion says how to get one."""
+    """Return NotFound with ``message`` for a viewer without a store. Its suggestion says how to get one."""
     return NotFound(message, say("make_store") if viewer.is_owner else "Ask the owner to share one.")
 
 

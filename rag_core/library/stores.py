@@ -1,4 +1,4 @@
-"""Stores: listing, making, renaming and deleting them, and moving one as a file."""
+"""Stores: listing, creating, renaming and deleting them, and moving a store as a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rag_core.store.file import generation
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
 
-_STOP_S = 10.0  # that a job may take to stop before its store is deleted
+_STOP_S = 10.0  # seconds that a job may take to stop before its store is deleted
 _LOOK_S = 0.05
 
 
@@ -49,7 +49,7 @@ class Stores(Service):
 
     @open_to_all
     def names(self, viewer: Viewer) -> list[str]:
-        """The names of the stores that ``viewer`` may see, sorted ignoring case."""
+        """Return the names of the stores that ``viewer`` may see, sorted ignoring case."""
         return self._stores.names(viewer)
 
     @open_to_all
@@ -59,8 +59,8 @@ class Stores(Service):
 
     @open_to_all
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
-        """Return (store, generation) of each readable store among the named ones (none: all), to use in cache
-        keys. Raises StoreError if none can be read."""
+        """Return (store, generation) of each readable store among the named ones (none: all), for cache keys.
+        Raises StoreError if no store can be read."""
         numbers: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
         for name in opened:
@@ -75,8 +75,9 @@ class Stores(Service):
 
     @open_to_all
     def resolve(self, viewer: Viewer, name: str | None = None) -> str:
-        """Return ``name``; without it, the name of the configured store, or else of the only one. Raises
-        NotFound if this viewer has no such store, InvalidInput if several exist and none is configured."""
+        """Return ``name``. Without ``name``, return the name of the configured store, or of the only store.
+        Raises NotFound if this viewer has no such store, and InvalidInput if several exist and none is
+        configured."""
         names = self.names(viewer)
         name = name or (self._settings.default_store if self._settings.default_store in names else None)
         if name:
@@ -91,7 +92,7 @@ class Stores(Service):
     @open_to_all
     def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
         """Return the state of the named stores (none: all that ``viewer`` may see), with a warning for each
-        unreadable one; for the owner also running jobs and open requests. Raises NotFound."""
+        unreadable store. The owner also gets running jobs and open requests. Raises NotFound."""
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
@@ -116,7 +117,7 @@ class Stores(Service):
         self, viewer: Viewer, names: Sequence[str] = ()
     ) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
         """Return `info` of the named stores (none: all that ``viewer`` may see), and a warning for each
-        unreadable one. Raises NotFound."""
+        unreadable store. Raises NotFound."""
         infos, warnings = [], []
         for name in dict.fromkeys(names or self.names(viewer)):
             try:
@@ -126,12 +127,12 @@ class Stores(Service):
         return tuple(infos), tuple(warnings)
 
     def require_own_disk(self, viewer: Viewer) -> None:
-        """Raise InvalidInput if the stores are on a disk that other computers write, too, unless the setting
+        """Raise InvalidInput if other computers may write to the disk of the stores, unless the setting
         ``shared_disk`` allows that."""
         self._stores.require_own_disk()
 
     def lost_default(self, viewer: Viewer) -> str:
-        """Return a warning if the setting ``default_store`` names a missing store, else ''."""
+        """Return a warning if the setting ``default_store`` names a missing store; else ''."""
         name = self._settings.default_store
         if name is None or name in self.names(viewer):
             return ""
@@ -151,10 +152,12 @@ class Stores(Service):
     ) -> StoreInfo:
         """Create an empty store.
 
-        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings.
-        ``sends_private`` lets private notes go to other machines. Raises InvalidInput for an unusable value,
-        EmbedderError if the embedder's server does not answer or lacks the model, VectorError if the vector
-        index cannot be made or is another's.
+        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to the settings.
+        ``sends_private`` allows sending private notes to other machines.
+
+        Raises InvalidInput for a value that cannot be used, EmbedderError if the embedder's server does not
+        answer or lacks the model, and VectorError if the vector index cannot be created or belongs to another
+        store.
         """
         path = self._stores.new_path(viewer, name)
         if metric not in METRICS:
@@ -183,15 +186,16 @@ class Stores(Service):
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Create the store ``name`` unless it exists. Returns whether it was created. Raises as `create`."""
+        """Create the store ``name`` unless it exists, and return whether it was created. Raises as
+        `create`."""
         if name in self.names(viewer):
             return False
         self.create(viewer, name)
         return True
 
     def _prepare_index(self, store: Store, address: str, dimension: int) -> None:
-        """Create the remote index of a new store. If that fails, the store is deleted, unless a part of the
-        index may exist: only this store could delete it."""
+        """Create the remote index of a new store. If that fails, delete the store, unless a part of the index
+        may exist: only this store could delete that part."""
         try:
             self._stores.remote(store, address, dimension).prepare(store.id)
         except BaseException as error:
@@ -204,8 +208,8 @@ class Stores(Service):
             raise
 
     def make_declared(self, viewer: Viewer) -> list[str]:
-        """Create the declared stores that do not exist yet. Returns a sentence for each that was created or
-        failed."""
+        """Create the declared stores that do not exist yet. Return a sentence for each store that was created
+        or failed."""
         names = {name.casefold() for name in self.names(viewer)}
         sentences = []
         for declared in self._settings.stores:
@@ -230,15 +234,15 @@ class Stores(Service):
         return sentences
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
-        """Delete a store, also a damaged one, and its entries in conversations and lists. The indexed files
+        """Delete a store, even if damaged, and its entries in conversations and lists. The indexed files
         stay.
 
-        A running job is stopped. Its remote vector index is deleted, too, unless ``leave_index``.
+        A running job is stopped. The store's remote vector index is deleted, too, unless ``leave_index``.
 
         Raises:
-            StoreBusy: its job does not stop; nothing is deleted.
-            VectorError: its remote index cannot be deleted; nothing is deleted.
-            StoreError: it is deleted, but conversations or lists about it are still there.
+            StoreBusy: the job does not stop; nothing is deleted.
+            VectorError: the remote index cannot be deleted; nothing is deleted.
+            StoreError: the store is deleted, but conversations or lists about it still exist.
 
         """
         self._stop_job(viewer, name)
@@ -254,7 +258,7 @@ class Stores(Service):
         self._shared.prune_pictures()
 
     def _forget(self, viewer: Viewer, name: str) -> None:
-        """Delete a store's entries in conversations and lists; with the last store, delete all lists."""
+        """Delete a store's entries in conversations and lists. With the last store, delete all lists."""
         for history in self._histories:
             history.forget_store(name)
         if not self._stores.names(viewer):
@@ -270,9 +274,9 @@ class Stores(Service):
                 time.sleep(_LOOK_S)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
-        """Rename a store, also in saved searches and in the history of questions; its content and keys stay.
-        Raises InvalidInput for an unusable name, StoreBusy during a job or while another process has it
-        open."""
+        """Rename a store, also in saved searches and in the history of questions. Its content and keys stay.
+        Raises InvalidInput for a name that cannot be used, and StoreBusy during a job or while another
+        process has the store open."""
         self._stores.rename(viewer, name, new_name)
         self._saved.rename_store(viewer, name, new_name)
         for history in self._histories:
@@ -288,8 +292,8 @@ class Stores(Service):
         *,
         force: bool = False,
     ) -> Exported:
-        """Write a store to a portable file, as `portable.export_store`. It can be searched and indexed
-        meanwhile."""
+        """Write a store to a portable file, as `portable.export_store` does. Meanwhile the store can be
+        searched and indexed."""
         return portable.export_store(
             self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
@@ -297,8 +301,8 @@ class Stores(Service):
     def import_file(
         self, viewer: Viewer, file: Path, name: str = "", report: TransferReport | None = None
     ) -> StoreInfo:
-        """Create a store from a portable file, which is not trusted; without ``name`` the store keeps its
-        name. Folders that are missing here are paused; ``notices`` say what differs. Raises as
+        """Create a store from a portable file, which is not trusted. Without ``name`` the store has the name
+        in the file. Folders that are missing here are paused, and ``notices`` say what differs. Raises as
         `portable.import_store`."""
         with portable.opened(expanded(file)) as packed:
             path = self._stores.new_path(viewer, name or packed.name)
@@ -310,8 +314,8 @@ class Stores(Service):
         return replace(info, notices=notices)
 
     def clear(self, viewer: Viewer, store: str, *, confirm: bool) -> int:
-        """Pause every folder of a store and request that its documents are removed from it; returns their
-        number. The files stay. Raises InvalidInput unless ``confirm``."""
+        """Pause every folder of a store, request that its documents are removed from the store, and return
+        their number. The files stay. Raises InvalidInput unless ``confirm``."""
         opened = self._own(viewer, store)
         if not confirm:
             advice = "Say confirm: true if the owner asked to remove all its documents from the index."

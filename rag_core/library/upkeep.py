@@ -1,4 +1,4 @@
-"""Upkeep: checking and repairing stores, explaining why a file is not found, checking the installation and
+"""Upkeep: checking and repairing stores, explaining why a file is not found, checking the installation, and
 changing its settings."""
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Upkeep(Service):
         files: bool = False,
         report: Callable[[int, int], None] | None = None,
     ) -> Health:
-        """Check a store for errors; with ``files`` also compare its documents with their files. ``report``
-        gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if the store
-        cannot be read."""
+        """Check a store for errors. With ``files``, also compare its documents with their files. ``report``
+        is called with the number of finished checks and of all checks, and may raise to cancel. Raises
+        StoreError if the store cannot be read."""
         opened = self._stores.open(viewer, store).store
         health = check(opened, files=files, report=report)
         if health.sound and (compared := compare_index(self._stores, opened)):
@@ -84,11 +84,11 @@ class Upkeep(Service):
         return health
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
-        """Rebuild a damaged store from its folders, keeping intact vectors and the owner's decisions. A sound
-        store is not changed.
+        """Rebuild a damaged store from its folders, keeping intact vectors and the owner's decisions. An
+        undamaged store is not changed.
 
-        Raises StoreBusy during a job, StoreError if its folders are missing or the disk is full; then the
-        store is unchanged.
+        Raises StoreBusy during a job, and StoreError if its folders are missing or the disk is full. In these
+        cases the store is not changed.
         """
         self._stores.require(viewer, store)
         self._stores.require_own_disk()
@@ -110,9 +110,9 @@ class Upkeep(Service):
         here: Path | None = None,
     ) -> list[Diagnosis]:
         """Explain why the file ``path`` is found or not, in each of the named stores (none: all). ``path`` is
-        absolute, relative to ``here``, or a store's name for it.
+        absolute, relative to ``here``, or a store's name for the file.
 
-        With ``query`` also give the rank of its best passage among the first 1,000 hits.
+        With ``query``, also return the rank of the file's best passage among the first 1,000 hits.
         """
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self._stores.names(viewer))
@@ -144,8 +144,9 @@ class Upkeep(Service):
         return replace(explained, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
 
     def change_setting(self, viewer: Viewer, name: str, value: str | float | bool | None) -> Settings:
-        """Write a setting into config.yaml (None: back to its default), and return the new settings. This
-        library keeps its own; a newly opened one uses the new ones. Raises InvalidInput, InvalidSettings."""
+        """Write a setting into config.yaml (None: restore its default), and return the new settings. This
+        library keeps its settings; a library opened later uses the new ones. Raises InvalidInput,
+        InvalidSettings."""
         from rag_core.config.change import change
 
         return change(name, value)
@@ -173,7 +174,8 @@ class Upkeep(Service):
 
 
 def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[DiagnosisStep]:
-    """Check Python, SQLite, the data folder and a built-in model, which is loaded once. Writes nothing."""
+    """Check Python, SQLite, the data folder and a built-in model, which is loaded once. Nothing is
+    written."""
     system = f"{platform.system()} {platform.machine()}, SQLite {sqlite3.sqlite_version}"
     steps = [DiagnosisStep("ok", f"Python {platform.python_version()} on {system}.")]
     there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
@@ -197,8 +199,8 @@ def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Di
 
 
 def _extensions(timeout_s: float) -> list[DiagnosisStep]:
-    """Import each extension of installed packages once to check that it works, for at most ``timeout_s``
-    seconds."""
+    """Import each extension of installed packages once, for at most ``timeout_s`` seconds, to check that it
+    works."""
     with closing(Worker(timeout_s)) as worker:
         embedders = {name: row.extension for name, row in added_embedders().items()}
         indexes = {name: row.extension for name, row in added_vector_indexes().items()}

@@ -1,4 +1,4 @@
-"""Models: embedders turn texts into vectors, chat models answer questions. One file a provider."""
+"""Models: embedders turn texts into vectors, chat models answer questions. Each provider has one module."""
 
 from __future__ import annotations
 

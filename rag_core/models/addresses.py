@@ -1,4 +1,4 @@
-"""The addresses of servers: whether text sent there leaves this machine, and how they are written."""
+"""Addresses of servers: whether text sent there leaves this machine, and how an address is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rag_core.errors import InvalidInput
 
 
 def host_of(url: str) -> str:
-    """Return the host in ``url``; '' if it has none."""
+    """Return the host in ``url``; '' if there is no host."""
     return urlsplit(url).hostname or ""
 
 
@@ -25,7 +25,8 @@ def is_local_server(url: str) -> bool:
 
 
 def leaves(url: str) -> bool:
-    """Whether text sent to the server at ``url`` leaves this machine; False for '', which is no server."""
+    """Whether text sent to the server at ``url`` leaves this machine. It is False for '', which means no
+    server."""
     return bool(url) and not is_local_server(url)
 
 
@@ -35,16 +36,15 @@ def destination(url: str) -> str:
 
 
 def straight_to(url: str) -> dict[str, Any]:
-    """Return arguments for a client of httpx that sends text to ``url`` only: no redirects, and no proxy for
-    a server on this machine."""
+    """Return arguments for an httpx client that sends text to ``url`` only. Redirects are off, and a server
+    on this machine gets no proxy."""
     local = is_local_server(url)
     is_plain = local and urlsplit(url).scheme == "http"
     return {"follow_redirects": False, "trust_env": not local, "verify": not is_plain}
 
 
 def server_problem(server: object) -> str:
-    """Return a sentence about ``{extension}`` that says why the ``server`` it states is invalid; '' if it is
-    valid."""
+    """Return a sentence about ``{extension}`` that says why its ``server`` is invalid; '' if it is valid."""
     if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
     return (
@@ -54,7 +54,7 @@ def server_problem(server: object) -> str:
 
 
 def server_name(url: str, port: int) -> str:
-    """Return ``HOST:PORT`` and the path of ``url``; ``port`` is the default. Raises InvalidInput for an
+    """Return ``HOST:PORT`` and the path of ``url``. ``port`` is the default port. Raises InvalidInput for an
     invalid address."""
     parts = urlsplit(url)
     try:
@@ -71,5 +71,6 @@ def server_name(url: str, port: int) -> str:
 
 
 def shown(address: str) -> str:
-    """Return ``address`` quoted, to begin a sentence; other words if it may contain a password or key."""
-    return "What is given" if "@" in address or "?" in address else repr(address[:200])
+    """Return ``address`` quoted, to begin a sentence. If it may contain a password or key, return other
+    words."""
+    return "The given text" if "@" in address or "?" in address else repr(address[:200])

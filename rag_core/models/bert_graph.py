@@ -1,12 +1,12 @@
-"""Builds the ONNX graph of a BERT (Devlin et al. 2018) with mean pooling and a vector scaled to length 1,
-such as all-MiniLM-L6-v2 and multilingual-e5-small, from its weights. One text at a time goes in, so there is
-no mask and everything but attention is two-dimensional: (tokens, hidden).
+"""Builds the ONNX graph of a BERT (Devlin et al. 2018) from its weights, with mean pooling and vectors of
+length 1, such as all-MiniLM-L6-v2 and multilingual-e5-small. The graph takes one text at a time, so it has no
+mask, and everything except attention is two-dimensional: (tokens, hidden).
 
-The int8 kind is a quarter of the size and twice as fast. Weights are quantised once, per output channel;
-activations at run time, per token: with one scale for a whole text, an outlier token would blur all others
-(mean cosine to fp32 0.9935 instead of 0.9976).
+The int8 kind is a quarter of the size and twice as fast. Weights are quantised once, per output channel.
+Activations are quantised at run time, per token, because with one scale for a whole text an outlier token
+would blur all others (mean cosine to fp32 0.9935 instead of 0.9976).
 
-Large weights are in a file beside the graph, which onnxruntime maps into memory.
+Large weights are in a file next to the graph, which onnxruntime maps into memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONTRIB = "com.microsoft"
 
 _BESIDE = (
     1 << 16
-)  # bytes: larger weights are in the other file, each at a multiple of this, as mapping asks for
+)  # bytes; larger weights are in the other file, each at a multiple of this, as mapping requires
 
 ModelKind = Literal["int8", "fp32"]
 _Array = npt.NDArray[Any]
@@ -43,8 +43,11 @@ Weights = Mapping[str, _Array]
 
 
 def read_weights(path: Path) -> Weights:
-    """Map the float32 tensors of a safetensors file into memory: 8 bytes of little-endian length, a JSON
-    header with dtype, shape and offsets per tensor, then the data (safetensors README, "Format")."""
+    """Map the float32 tensors of a safetensors file into memory.
+
+    The file has 8 bytes of little-endian length, a JSON header with dtype, shape and offsets per tensor, then
+    the data (safetensors README, "Format").
+    """
     data = np.memmap(path, np.uint8, mode="r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     header = json.loads(data[8:start].tobytes())
@@ -58,8 +61,8 @@ def read_weights(path: Path) -> Weights:
 
 
 def write_graph(path: Path, weights: Weights, kind: ModelKind, name: str) -> None:
-    """Write the model called ``name``, ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, hidden),
-    and its large weights into a file next to it."""
+    """Write the model called ``name``, ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, hidden).
+    Its large weights are written into a file next to it."""
     data_file = path.with_name(f"{path.name}_data")
     with data_file.open("wb") as beside:
         network = _Network(weights, kind, beside)
@@ -88,7 +91,7 @@ def quantise(matrix: _Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArr
 
 class _Network:
     """Builds the blocks of BERT as nodes and constants. Methods that add an operator return the name of its
-    result; ``prefix`` begins the names of a block's weights."""
+    result. ``prefix`` is the beginning of the names of a block's weights."""
 
     def __init__(self, weights: Weights, kind: ModelKind, beside: BinaryIO) -> None:
         self._weights = weights
@@ -119,7 +122,7 @@ class _Network:
     def add(
         self, operator: str, *inputs: str, outputs: list[str] | None = None, **attributes: Attribute
     ) -> str:
-        """Append a node and return its first output. ``operator`` may name its domain: DOMAIN/NAME."""
+        """Append a node and return its first output. ``operator`` may include its domain: DOMAIN/NAME."""
         name = f"{operator}_{len(self.nodes)}"
         outputs = outputs or [name]
         domain, _, operator = operator.rpartition("/")
@@ -138,7 +141,7 @@ class _Network:
         return self._norm(self.add("Add", self._words(flat), used), "embeddings.")
 
     def _words(self, flat: str) -> str:
-        """Look up the row of each word. A packed table stays in its four bits."""
+        """Look up the row of each word. A packed table keeps its four bits."""
         name = "embeddings.word_embeddings.weight"
         if isinstance(self._weights, PackedWeights):
             weights, steps = self._weights.blocks(name)
@@ -153,7 +156,7 @@ class _Network:
         return self.add("Mul", rows, self.add("Gather", self.constant(scales), flat))
 
     def _four_bits(self, values: npt.NDArray[np.int8]) -> str:
-        """Add integers from -8 to 7; in ONNX even places are low."""
+        """Add integers from -8 to 7. In ONNX, the low four bits hold the even positions."""
         packed = (values[:, 0::2] & 15) | (values[:, 1::2] << 4)
         return self._tensor(TensorProto.INT4, values.shape, packed.tobytes())
 

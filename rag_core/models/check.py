@@ -1,4 +1,4 @@
-"""What a live check finds, and what its sentences are made of."""
+"""The results of live checks, and how their sentences are written."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a check; its fields are those of `Connection`. ``goes`` is set only if just the check can
-    tell it."""
+    """The result of a check, with fields as in `Connection`. ``goes`` is set only if nothing but the check
+    can tell it."""
 
     state: ConnectionState
     sentence: str
@@ -35,16 +35,16 @@ class Need:
     """The arguments of a live check of a provider."""
 
     settings: Settings
-    options: Any  #: What it is opened with.
+    options: Any  #: The options for opening the provider.
     name: str = ""  #: The name of the provider.
     stores: Sequence[str] = ()  #: The stores that use it.
     models: Sequence[str] = ()  #: Its models that stores use.
-    ask_all: bool = False  #: Whether to ask a service that nothing names.
-    opened: Callable[[str], Any] | None = None  #: Gives the shared embedder of a name.
+    ask_all: bool = False  #: Whether to ask services that no setting and no store names.
+    opened: Callable[[str], Any] | None = None  #: Returns the shared embedder of a name.
 
 
 class Unanswered(Exception):
-    """Raised to end a check with the result ``found``."""
+    """Raised to end a check with ``result``."""
 
     def __init__(self, result: Found) -> None:
         super().__init__(result.sentence)
@@ -52,7 +52,7 @@ class Unanswered(Exception):
 
 
 def written(setting: str, example: str, config_file: Path | None) -> str:
-    """Return how to write a setting into the configuration, with a line to copy."""
+    """Return the instruction to write a setting into the configuration, with a line to copy."""
     return f"Write `{setting}: {example}` into {config_file or 'config.yaml'}."
 
 
@@ -62,7 +62,7 @@ def printable(name: str) -> bool:
 
 
 def package_version(package: str, module: str) -> str:
-    """The version of an installed package, '' if it is not installed. It is not imported."""
+    """Return the version of an installed package; '' if it is not installed. The package is not imported."""
     from importlib.metadata import PackageNotFoundError, version  # only now: it is slow to import
 
     with suppress(PackageNotFoundError):

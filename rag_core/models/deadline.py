@@ -10,13 +10,13 @@ from typing import TypeVar
 from rag_core.errors import VectorsUnreachable
 
 ANSWER_S = 20.0
-"""Seconds to wait for a vector index's first response."""
+"""Maximum number of seconds for a vector index's first response."""
 
 _T = TypeVar("_T")
 
 
 def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
-    """Run ``work`` in a daemon thread called ``name``, which does not keep the process running."""
+    """Run ``work`` in a daemon thread called ``name``. The thread does not keep the process running."""
     future: Future[_T] = Future()
 
     def run() -> None:
@@ -30,8 +30,9 @@ def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
 
 
 def ask_index(act: Callable[[], _T], server: str, within_s: float | None = None) -> _T:
-    """Call ``act`` in a thread, and return or raise what it does. Raises VectorsUnreachable after
-    ``within_s`` seconds. A connection timeout would not include looking up names and credentials."""
+    """Call ``act`` in a thread, and return its result or raise its error. Raises VectorsUnreachable after
+    ``within_s`` seconds. A connection timeout would not limit the time for looking up names and
+    credentials."""
     seconds = ANSWER_S if within_s is None else within_s
     try:
         return in_background("asking a server", act).result(seconds)

@@ -1,4 +1,4 @@
-"""What an embedder is: the protocol, its name, and the options it is opened with."""
+"""Embedders: their protocol, their names, and the options for opening them."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1. A text gets the same vector alone and in any batch. Safe to share
-    between threads."""
+    """Turns texts into vectors of length 1. A text gets the same vector alone and in any batch. Threads may
+    share an embedder."""
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The model, digest, dimension and prompts that its vectors depend on."""
+        """The model, digest, dimension and prompts that determine the vectors."""
 
     @property
     def max_tokens(self) -> int:
-        """The number of tokens of a text that are read; the rest is ignored."""
+        """Maximum number of tokens of a text that are read; the rest is ignored."""
 
     @property
     def server(self) -> str:
         """The address of the server that receives the texts; '' if they stay in this process."""
 
     def count_tokens(self, text: str) -> int:
-        """Return the number of tokens in ``text``, special ones included; an estimate, rather too high,
-        without a tokenizer."""
+        """Return the number of tokens in ``text``, including special ones. Without a tokenizer this is an
+        estimate that is rather too high."""
 
     def reads(self, text: str) -> bool:
-        """Whether the model was trained on the script of most of ``text``; for other scripts its vectors are
-        noise."""
+        """Whether the model was trained on the script of most of ``text``. Vectors of text in other scripts
+        are noise."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return a vector for each passage, in order, shape (len(texts), dimension). Raises ModelMissing or
-        Unreachable if no text can be embedded now, another EmbedderError if a text may be the cause."""
+        Unreachable if no text can be embedded now, and another EmbedderError if a text may be the cause."""
 
     def embed_query(self, text: str) -> Vectors:
         """Return the vector of a question, shape (dimension,)."""
@@ -60,7 +60,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderName:
-    """The parts of ``PROVIDER:MODEL@DIMENSION``; the dimension is None if the model's own is used."""
+    """The parts of ``PROVIDER:MODEL@DIMENSION``. A dimension of None means the model's own."""
 
     provider: str
     model: str = ""
@@ -72,7 +72,7 @@ class EmbedderName:
 
     @property
     def row(self) -> Provider:
-        """The entry of its provider in the tables of `providers`."""
+        """The row of the embedder's provider in the tables of `providers`."""
         return EMBEDDERS.get(self.provider) or added_embedders()[self.provider]
 
 
@@ -89,16 +89,16 @@ class EmbedderOptions:
     openai_url: str = setting("embedding_url", "")
     openai_key: str = setting("embedding_key", "", secret=True)
     timeout_s: float = setting("embedding_timeout_s", 300.0)
-    #: Tokens of a text that a model may read; None for the usual number.
+    #: Maximum tokens that a model may read of a text; None for the usual number.
     context: int | None = setting("embedding_context", None)
     prompts: tuple[tuple[str, Prompts], ...] = setting("prompts", (), _prompts)
     device: str | None = setting("device", None)
     offline: bool = setting("offline", True)
-    retry_s: float = 0.5  #: Seconds before the first retry, doubled for each further one.
+    retry_s: float = 0.5  #: Seconds before the first retry, doubled for each further retry.
 
     def prompts_of(self, name: EmbedderName, told: Prompts = NO_PROMPTS) -> Prompts:
-        """Return the prompts of an embedder: those configured, else those that its files ``told``, else those
-        of its family."""
+        """Return the prompts of an embedder: the configured ones, else ``told`` from its files, else those of
+        its family."""
         wanted = str(replace(name, dimension=None))
         named = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
         otherwise = told if told != NO_PROMPTS else family_of(name.model).prompts
@@ -106,8 +106,8 @@ class EmbedderOptions:
 
 
 class InProcess(ABC):
-    """An embedder whose model runs in this process. ``latin`` says that it was trained on Latin script
-    only."""
+    """An embedder whose model runs in this process. ``latin`` says whether the model was trained on Latin
+    script only."""
 
     server = ""
 
@@ -119,7 +119,7 @@ class InProcess(ABC):
 
     @abstractmethod
     def count_tokens(self, text: str) -> int:
-        """Return the exact number of tokens of the whole ``text``, special ones included."""
+        """Return the exact number of tokens of the whole ``text``, including special ones."""
 
     @abstractmethod
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
@@ -141,7 +141,7 @@ class InProcess(ABC):
         vectors = unit_rows(self._encode(texts))
         if vectors is None:
             message = f"The model {self.identity.model!r} gives no numbers for a text."
-            raise EmbedderError(message, "It can be found by words.")
+            raise EmbedderError(message, "The text can still be found by words.")
         return vectors
 
 
@@ -170,9 +170,9 @@ def full_name(name: str) -> str:
 
 
 def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
-    """Return the error that a model cannot give vectors of ``wanted`` numbers."""
+    """Return the error that a model cannot produce vectors of ``wanted`` numbers."""
     message = f"The model {model!r} cannot give vectors of {wanted} numbers."
-    return InvalidInput(message, f"Use {possible}, or leave the dimension away.")
+    return InvalidInput(message, f"Use {possible}, or leave out the dimension.")
 
 
 def unit_rows(rows: npt.NDArray[np.float64]) -> Vectors | None:

@@ -1,5 +1,5 @@
-"""Known families of embedding models. Servers add no prompt, and without it a model finds far less. The
-prompts come from the models' own cards, as the mteb benchmark uses them."""
+"""Known families of embedding models and their prompts. Servers add no prompt, and without its prompt a model
+finds far less. The prompts come from the models' cards, as the mteb benchmark uses them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The texts put before a question and before a passage when they are embedded."""
+    """The texts before a question and before a passage when they are embedded."""
 
     query: str = ""
     document: str = ""
@@ -32,10 +32,10 @@ class Family:
     """Models that are used in the same way."""
 
     pattern: str  #: Regular expression for their names in lower case.
-    max_tokens: int  #: Tokens of a text that they read; 0 if unknown.
+    max_tokens: int  #: Maximum tokens of a text; 0 if unknown.
     prompts: Prompts = NO_PROMPTS
-    latin: bool = False  #: Whether they learnt Latin script only.
-    shortens: bool = False  #: Whether the first numbers of a vector are a vector themselves (Matryoshka).
+    latin: bool = False  #: Whether they were trained on Latin script only.
+    shortens: bool = False  #: Whether the first numbers of a vector are a usable vector (Matryoshka).
 
 
 FAMILIES: tuple[Family, ...] = (  # the first that fits
@@ -59,13 +59,15 @@ FAMILIES: tuple[Family, ...] = (  # the first that fits
 
 
 def family_of(model: str) -> Family:
-    """Return the family of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
+    """Return the family of a model by the model's name, such as ``embeddinggemma:300m`` or
+    ``BAAI/bge-m3``."""
     name = model.lower().rpartition("/")[2].replace("_", "-")
     return next(family for family in FAMILIES if re.search(family.pattern, name))
 
 
 def prompts_in_config(told: Mapping[str, str]) -> Prompts:
-    """Read the prompts in a model's own configuration, under the names that sentence-transformers uses."""
+    """Return the prompts in ``told``, the prompts of a model's own configuration by the names that
+    sentence-transformers uses."""
     document = next((told[key] for key in ("document", "passage", "corpus") if told.get(key)), "")
     return Prompts(told.get("query") or "", document)
 
@@ -77,6 +79,6 @@ def prompt_scheme(prompts: Prompts) -> str:
 
 
 def is_latin(text: str) -> bool:
-    """Whether at least half of the letters are Latin. Other scripts are noise to a model trained on Latin
-    ones."""
+    """Whether at least half of the letters are Latin. Text in other scripts is noise to a model trained on
+    Latin script."""
     return text.isascii() or 2 * len(_LATIN.findall(text)) >= len(_LETTERS.findall(text))

@@ -1,5 +1,5 @@
-"""Models in a folder of this machine, run by sentence-transformers or MLX where the owner installed them. MLX
-is untested on hardware: its contract is tested with a stand-in written after `mlx-embeddings` 0.1.0."""
+"""Models in a folder of this machine, run by the packages sentence-transformers or MLX, if installed. MLX is
+untested on hardware: its contract is tested with a stand-in written after `mlx-embeddings` 0.1.0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_sche
 from rag_core.text.words import well_formed
 from rag_core.types import EmbedderIdentity
 
-_CONTEXT = 512  # tokens that are read where neither the model nor its family tells
+_CONTEXT = 512  # maximum tokens if neither the model nor its family tells
 _MOST_TOKENS = 8192
 _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
@@ -49,8 +49,8 @@ class FolderModel(InProcess):
 
     @abstractmethod
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
-        """Return the model, its tokenizer, the number of tokens it reads (0: unknown) and its prompts
-        (NO_PROMPTS: unknown)."""
+        """Return the model, its tokenizer, its maximum tokens (0: unknown) and its prompts (NO_PROMPTS:
+        unknown)."""
 
     @abstractmethod
     def _run(self, texts: list[str]) -> Any:
@@ -100,7 +100,7 @@ _KINDS: dict[str, type[FolderModel]] = {"sentence-transformers": _SentenceTransf
 
 def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
     """Open the embedder ``sentence-transformers:FOLDER`` or ``mlx:FOLDER``. Raises ModelMissing if there is
-    no such folder, EmbedderError if the package is not installed or cannot load it."""
+    no such folder, and EmbedderError if the package is not installed or cannot load the model."""
     kind = _KINDS[name.provider]
     folder = Path(name.model).expanduser()
     there = folder.is_absolute() and folder.is_dir()
@@ -134,7 +134,8 @@ def _digest(folder: Path) -> str:
 
 
 def check_local(need: Need) -> Found:
-    """Live check: whether the provider's package is installed, and the folders exist that stores need."""
+    """Live check: whether the provider's package is installed, and whether the folders that stores need
+    exist."""
     provider = need.name
     if provider == "mlx" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         return Found("not set up", f"It runs on Apple's processors only; this is {platform.machine()}.")

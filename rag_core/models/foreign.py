@@ -1,5 +1,5 @@
 """Embedders of installed packages, named by entry points in ``commonplace.embedders``. The shape of their
-vectors is checked: others would spoil a store."""
+vectors is checked, because vectors of another shape would damage a store."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Opener(Protocol):
     """The function that an entry point in ``commonplace.embedders`` names."""
 
     def __call__(self, model: str, options: EmbedderOptions) -> Embedder:
-        """Open the embedder ``PROVIDER:model``; its ``identity.provider`` must be the entry point's name.
+        """Open the embedder ``PROVIDER:model``. Its ``identity.provider`` must be the entry point's name.
         Raises ModelMissing, Unreachable if its server does not answer, or another EmbedderError."""
 
 
 def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
-    """Open the embedder ``name`` of an installed package. Every error of the package is raised as
+    """Open the embedder ``name`` of an installed package. Every error of the package is raised as an
     EmbedderError."""
     extension = added_embedders()[name.provider].extension
     opener: Opener = extension.load(EmbedderError)

@@ -1,4 +1,4 @@
-"""Google's models that see pictures: Gemini with a key, Vertex AI with an account of Google Cloud."""
+"""Google's models that read pictures: Gemini with a key, Vertex AI with an account of Google Cloud."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rag_core.models.server import Failure, Server, http_client, http_failures, 
 if TYPE_CHECKING:
     import httpx
 
-_MOST_TOKENS = 8192  # with those that some models think
+_MOST_TOKENS = 8192  # including the tokens of a model's thoughts
 _PNG = b"\x89PNG"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _CONNECTION = "Check that this computer can reach it. The next run tries the pictures again."
@@ -68,7 +68,7 @@ def _text(answer: dict[str, Any]) -> str:
 
 
 def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
-    """Turn an error response into a Failure. For a wrong key, Gemini gives status 400."""
+    """Turn an error response into a Failure. Gemini answers a wrong key with status 400."""
     status = answer.status_code
     try:
         error = answer.json()["error"]
@@ -84,8 +84,8 @@ def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
 
 
 def _wait_s(answer: httpx.Response, details: list[Any]) -> float:
-    """Return the seconds that the server asks to wait, in a header or in the error's details; 0 if it does
-    not."""
+    """Return the seconds that the server asks to wait, in a header or in the error's details; 0 if it names
+    none."""
     delays = (str(detail.get("retryDelay", "")) for detail in details if isinstance(detail, dict))
     told = [float(match[1]) for match in map(_DELAY.fullmatch, delays) if match]
     return max(retry_after_s(answer.headers), *told, 0.0)
@@ -121,7 +121,7 @@ def _server(name: str, url: str, allow: str, model: str, provider: str) -> Serve
 
 
 def _bearer(options: OcrOptions) -> Callable[[], dict[str, str]]:
-    """Return a function that gives the header with a valid token of the account."""
+    """Return a function that returns the header with a valid token of the account."""
     credentials: Any = None
 
     def access() -> dict[str, str]:
@@ -147,7 +147,7 @@ def _bearer(options: OcrOptions) -> Callable[[], dict[str, str]]:
 
 
 def _credentials(file: Path | None) -> Any:
-    """Return the account of a key file; without a file, the account that Google's own tools use."""
+    """Return the account of a key file. Without a file, return the account that Google's own tools use."""
     import google.auth
     from google.oauth2 import service_account
 

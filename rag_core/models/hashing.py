@@ -1,6 +1,6 @@
 """A deterministic embedder without a model, for tests and demos: feature hashing (Weinberger et al. 2009,
 "Feature Hashing for Large Scale Multitask Learning"). Every word and every character trigram adds +1 or -1
-times its weight to one of ``dimension`` buckets. It knows no synonyms."""
+times its weight to one of ``dimension`` buckets. Synonyms get unrelated vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9f
 
 class Hashing:
     """Embeds texts by hashing their words and trigrams, without a model. Raises InvalidInput if ``dimension``
-    is not in 8–4096."""
+    is outside 8 to 4096."""
 
     max_tokens = MAX_TOKENS
     server = ""
@@ -50,7 +50,8 @@ class Hashing:
         return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the vector of ``text``, shape (dimension,); the first unit vector if it has no words."""
+        """Return the vector of ``text``, shape (dimension,). A text without words gets the first unit
+        vector."""
         sums = np.zeros(self.identity.dimension, np.float64)
         for match in islice(_TOKEN.finditer(text), MAX_TOKENS):
             for number, weight in _weights(match.group().casefold()):
@@ -67,8 +68,8 @@ def open_hashing(name: EmbedderName, options: EmbedderOptions) -> Hashing:  # no
 
 @lru_cache(maxsize=65_536)
 def _weights(word: str) -> list[tuple[int, float]]:
-    """Return (bucket, value to add there) for a word and each of its trigrams. Python's own hash() differs
-    from run to run."""
+    """Return (bucket, value to add there) for a word and each of its trigrams. Python's own hash() would
+    differ between runs."""
     weights: list[tuple[int, float]] = []
     for start in range(-1, len(word)):
         feature, weight = (

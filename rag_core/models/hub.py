@@ -1,5 +1,6 @@
-"""Fetches a model from the Hugging Face hub (or the mirror in HF_ENDPOINT) when the owner says so: the ONNX
-graph, its tokenizer and its configuration, which are data. No key is sent, and no code of the model runs."""
+"""Downloads a model from the Hugging Face hub (or the mirror in HF_ENDPOINT) at the owner's command: the ONNX
+graph, its tokenizer and its configuration. These files are data, so no code of the model is run. No key is
+sent."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ SHAPE = "hf:ORG/NAME, or hf:ORG/NAME@REVISION"
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
 _NAME = re.compile(rf"hf:(?P<repo>{_PART}/{_PART})(?:@(?P<revision>[A-Za-z0-9._/-]{{1,100}}))?")
 _POOLING = re.compile(r"[\w-]+/config\.json")  # in the folder that `modules.json` names
-_SHA1_FILE = b"blob %d\0"  # what git puts in front of a file before it computes its SHA-1
+_SHA1_FILE = b"blob %d\0"  # git puts this before a file when it computes the file's SHA-1
 
 # Its second base is OSError; the first is the error of the HTTP package below, which changed twice.
 _HUB_ERRORS: tuple[type[BaseException], ...] = (*HfHubHTTPError.__bases__, ValueError)
@@ -40,7 +41,8 @@ DownloadReport = Callable[[str], None]
 def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: None) -> str:
     """Download the model ``hf:ORG/NAME`` into ``model_dir`` and return its ORG/NAME.
 
-    It is the newest revision unless ``name`` ends with one. Every file must have the hash that the hub lists.
+    Without a revision in ``name``, the newest revision is downloaded. Every file must have the hash that the
+    hub lists.
 
     Raises:
         InvalidInput: the name is malformed.
@@ -76,7 +78,8 @@ def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: Non
 
 
 def _parsed(name: str) -> tuple[str, str | None]:
-    """Split ``hf:ORG/NAME@REVISION`` into ORG/NAME and the revision, or None. Raises InvalidInput."""
+    """Split ``hf:ORG/NAME@REVISION`` into ORG/NAME and the revision, or None without a revision. Raises
+    InvalidInput."""
     shape = _NAME.fullmatch(name)
     if shape is None:
         step = f"Did you mean hf:{name}?" if _NAME.fullmatch(f"hf:{name}") else f"Write it like {SHAPE}."
@@ -87,7 +90,7 @@ def _parsed(name: str) -> tuple[str, str | None]:
 
 
 def _require_runnable(folder: Path, repo: str) -> None:
-    """Raise EmbedderError if the model in ``folder`` does not run here."""
+    """Raise EmbedderError if the model in ``folder`` cannot be run here."""
     try:
         card, _ = opened_card(folder)
         Encoder(card.graph, card.tokenizer, card.max_tokens)
@@ -96,8 +99,8 @@ def _require_runnable(folder: Path, repo: str) -> None:
 
 
 def _needed(listed: dict[str, Any], repo: str) -> dict[str, Any]:
-    """Choose the files to download from those that the hub lists. Raises EmbedderError if there is no graph
-    or tokenizer."""
+    """Choose the files to download from the files that the hub lists. Raises EmbedderError if there is no
+    graph or tokenizer."""
     graph = next((name for name in GRAPHS if name in listed), "")
     if not graph or TOKENIZER not in listed:
         message = f"{repo!r} has no {TOKENIZER if graph else GRAPHS[0]}."
@@ -109,8 +112,8 @@ def _needed(listed: dict[str, Any], repo: str) -> dict[str, Any]:
 
 
 def _verify(path: Path, listed: Any) -> None:
-    """Raise EmbedderError unless a file has the hash that the hub lists: SHA-256 if large, else git's
-    SHA-1."""
+    """Raise EmbedderError unless a file has the hash that the hub lists: SHA-256 for a large file, git's
+    SHA-1 for a small one."""
     data = path.read_bytes()
     if listed.lfs is not None:
         same = hashlib.sha256(data).hexdigest() == listed.lfs.sha256
@@ -123,7 +126,7 @@ def _verify(path: Path, listed: Any) -> None:
 
 
 def _revision(target: Path) -> str:
-    """Return the revision of the installed model; '' if none is installed or it is damaged."""
+    """Return the revision of the installed model; '' if the model is not installed or damaged."""
     try:
         opened_card(target)
         return str(json.loads((target / MANIFEST_FILE).read_text("utf-8"))["revision"])
@@ -133,7 +136,8 @@ def _revision(target: Path) -> str:
 
 def _away(api: HfApi, repo: str, error: BaseException) -> EmbedderError:
     status = getattr(getattr(error, "response", None), "status_code", None)
-    if status in (401, 403, 404):  # the hub answers 401 for what is not public, there or not
+    # the hub answers 401 for every model that is not public, even if it does not exist
+    if status in (401, 403, 404):
         message = f"{api.endpoint} has no public model {repo!r}, or not at this revision."
         return EmbedderError(message, "Check the name on the hub's page of the model.")
     message = f"{api.endpoint} did not give the model {repo!r} ({type(error).__name__})."

@@ -1,4 +1,4 @@
-"""Models that were installed on this machine: a folder with a manifest, which pins every file by its hash."""
+"""Models installed on this machine: folders with a manifest, which pins every file by its hash."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _STAGING = ".installing-"
 
 
 def write_manifest(folder: Path, files: Iterable[str], **facts: str) -> None:
-    """Write a manifest with size and SHA-256 of ``files`` (paths in the folder); ``facts`` say where they are
-    from."""
+    """Write a manifest with size and SHA-256 of ``files`` (paths in the folder). ``facts`` say where the
+    files are from."""
     pinned = {name: ((folder / name).stat().st_size, sha256_of(folder / name)) for name in files}
     text = json.dumps({**facts, "files": pinned}, indent=2)
     (folder / MANIFEST_FILE).write_text(text + "\n", "utf-8")
@@ -29,7 +29,7 @@ def write_manifest(folder: Path, files: Iterable[str], **facts: str) -> None:
 
 def read_checked_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
     """Return the manifest of a folder, after reading all files to check that none has changed. Raises
-    FileNotFoundError without a manifest or a file, ModelMissing if a file has changed."""
+    FileNotFoundError if the manifest or a file is missing, and ModelMissing if a file has changed."""
     raw: dict[str, Any] = {}
     try:
         raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
@@ -45,8 +45,8 @@ def read_checked_manifest(folder: Path, called: str, remedy: Any) -> dict[str, A
 
 @contextmanager
 def installing(model_dir: Path) -> Iterator[Path]:
-    """Context manager: an empty folder next to the installed models, removed at the end. One installation at
-    a time. Raises EmbedderError if files cannot be written."""
+    """Context manager: an empty folder next to the installed models, removed at the end. Only one
+    installation runs at a time. Raises EmbedderError if files cannot be written."""
     try:
         model_dir.mkdir(parents=True, exist_ok=True)
         with FileLock(model_dir / ".install.lock"):
@@ -60,7 +60,7 @@ def installing(model_dir: Path) -> Iterator[Path]:
 
 
 def publish_folder(staged: Path, target: Path, work: Path) -> None:
-    """Replace ``target`` by a finished folder in one step, so that it is never incomplete."""
+    """Replace ``target`` by a finished folder in one step, so that ``target`` is never incomplete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         target.replace(work / "former")
@@ -68,6 +68,6 @@ def publish_folder(staged: Path, target: Path, work: Path) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,5 +1,5 @@
-"""Live checks of what the settings `reranker` and `ocr` name. No note is sent: the texts and the picture are
-made up here."""
+"""Live checks of the models in the settings `reranker` and `ocr`. No note is sent: the texts and the picture
+are made up here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WITHIN_S = 4.0
 
 
 def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
-    """Live check: whether the reranker scores some passages, and is fast enough after it was opened."""
+    """Live check: whether the reranker scores some passages, and is fast enough once it is open."""
     if not options.name:
         step = written("reranker", "onnx:ORG/NAME", config_file)
         return Found("not set up", "No reranker is chosen, so the hits keep their order.", step)
@@ -54,7 +54,7 @@ def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
 
 
 def check_ocr(setting: str, options: OcrOptions) -> Found:
-    """Live check: whether the OCR that the setting `ocr` chooses reads a word in a picture."""
+    """Live check: whether the OCR chosen in the setting `ocr` reads a word in a picture."""
     remote, engine = open_ocr(setting, options), find_engine(setting)
     goes = destination(remote.server if remote else "")
     if setting == "off":

@@ -1,5 +1,5 @@
-"""Models on servers that read the text in pictures. What they say is as
-hostile as the picture: it is text to be found, and nothing else."""
+"""Models on servers that read the text in pictures. Their output is as hostile as the picture: it is text to
+be found, and nothing else."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ DESCRIBING = (
 )
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 MOST_TOKENS = 4096
-"""Tokens of a transcription: a page in small type takes 1,500."""
+"""Maximum tokens of a transcription. A page in small type takes 1,500."""
 
 _TRIES = 3
 _LOOK_S = 0.2
-_PAUSE_S = 60.0  # a server that failed is left alone for so long; its pictures wait
+_PAUSE_S = 60.0  # after a failure, the server is not asked for this time, and its pictures wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,14 @@ class OcrOptions:
     gemini_key: str = setting("gemini_api_key", "", secret=True)
     vertex_project: str = setting("vertex_project", "")
     vertex_location: str = setting("vertex_location", "us-central1")
-    #: The key file of an account; without it Google's own tools say whose.
+    #: The key file of an account. Without it, Google's own tools choose the account.
     vertex_credentials: Path | None = setting("vertex_credentials_file", None)
-    vertex_url: str = setting("vertex_base_url", "")  #: Where the server is; '': as the location says.
+    #: The address of the server; '' to derive it from the location.
+    vertex_url: str = setting("vertex_base_url", "")
     describe: bool = setting("ocr_describe", False)
-    """Whether a model also says what each picture shows."""
-    timeout_s: float = setting("extractor_timeout_s", 60.0)  #: For one picture.
-    retry_s: float = 0.5  #: The first wait for a busy server, doubled each time.
+    """Whether a model also describes each picture."""
+    timeout_s: float = setting("extractor_timeout_s", 60.0)  #: Maximum seconds for one picture.
+    retry_s: float = 0.5  #: Seconds before the first retry on a busy server, doubled for each further retry.
 
     @property
     def prompt(self) -> str:
@@ -71,7 +72,7 @@ class VisionModel(Protocol):
 
     def transcribe(self, picture: bytes) -> str:
         """Return the text in a PNG or JPEG, with a description of the picture if the options ask for it.
-        Raises Failure; InvalidInput if a setting or package is missing."""
+        Raises Failure, and InvalidInput if a setting or package is missing."""
 
 
 class RemoteOcr:
@@ -87,8 +88,8 @@ class RemoteOcr:
         self._failed_at = 0.0
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool] = lambda: True) -> str:
-        """Return the text in a PNG or JPEG. Raises NotRead if the picture is the cause; Waits if the server
-        is, or once ``is_wanted()`` is false."""
+        """Return the text in a PNG or JPEG. Raises NotRead if the picture is the cause of a failure, and
+        Waits if the server is the cause or ``is_wanted()`` becomes false."""
         if self._failed and time.monotonic() - self._failed_at < _PAUSE_S:
             raise Waits(self._failed)
         reading = in_background("reading a picture", partial(self._read, picture, is_wanted))

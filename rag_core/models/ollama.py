@@ -1,7 +1,7 @@
 """Ollama, on this machine or another, through its own package: embedding, chat, its models, and a live check.
 
-The server fails a whole request for one bad text without naming it, and cuts a long text silently unless that
-is forbidden. `Remote` handles that.
+If one text of a request is bad, the server fails the whole request without naming the text. It also cuts long
+texts silently unless that is forbidden. `Remote` handles both.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
     from ollama import ChatResponse, Client, ProgressResponse
 
 _CONTEXT = 2048
-"""Tokens that a model is asked to read at most: no passage needs more, and memory grows with it."""
+"""Maximum tokens that a model is asked to read. No passage needs more, and memory use grows with this
+number."""
 
 KEEP_ALIVE_S = 1800
-"""How long a model stays in the server's memory."""
+"""Seconds that an unused model stays in the server's memory."""
 
 _LEAST_DIMENSION = 32
-_SEEING = 8192  # tokens that a model reads and writes of a picture: up to 3,000 are the picture itself
+_SEEING = 8192  # maximum tokens read and written for a picture; the picture itself takes up to 3,000
 _CRASHED = ("eof", "do embedding request", "connection reset", "connection refused", "forcibly closed")
 _AT_ONCE = 8
-_SILENCE_S = 600.0  # a large model is compared with its digest without any progress
+_SILENCE_S = 600.0  # seconds; comparing a large model with its digest shows no progress
 _REPORT_S = 0.2
 PullReport = Callable[[Pulling], None]
-"""Called during a download, at most five times a second; an error it raises ends the download."""
+"""Called during a download, at most five times a second. If it raises an error, the download ends."""
 
 
 class Ollama:
@@ -67,14 +68,14 @@ class Ollama:
         self._package = ollama
 
     def client(self, read_s: float, call: Call | None = None) -> Client:
-        """Return a client of the server; the caller closes it."""
+        """Return a client of the server. The caller closes it."""
         hooks = {"request": [call.hook] if call else []}
         url = self.server.url
         return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
 
     @contextmanager
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
-        """Context manager: turn what the package raises into a Failure, without the texts that were
+        """Context manager: turn errors of the package into a Failure, without the texts that were
         ``sent``."""
         try:
             with http_failures("what answers there is not Ollama"):
@@ -101,8 +102,9 @@ class Ollama:
 
 
 def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
-    """Open the embedder ``ollama:MODEL``; the server is asked for the model. Raises ModelMissing if it has
-    none, Unreachable if it does not answer, InvalidInput for a dimension that the model cannot give."""
+    """Open the embedder ``ollama:MODEL``, asking the server for the model. Raises ModelMissing if the server
+    does not have it, Unreachable if the server does not answer, and InvalidInput for a dimension that the
+    model cannot produce."""
     backend = _Embedding(name, options)
     model = name.model
     with backend.server.explained(), backend.explained():
@@ -125,8 +127,8 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
 
 
 class _Embedding(Ollama):
-    """A model that embeds; see `remote.EmbeddingServer`. ``context`` is the number of tokens of a text to
-    read."""
+    """A model that embeds; see `remote.EmbeddingServer`. ``context`` is the maximum number of tokens of a
+    text."""
 
     stays_loaded_s = KEEP_ALIVE_S / 2
     context = _CONTEXT
@@ -143,8 +145,8 @@ class _Embedding(Ollama):
         self.embed("", question=False)
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """See `EmbeddingServer.embed`. The options are always the same: with others the server would load the
-        model again."""
+        """See `EmbeddingServer.embed`. The options are always the same, because other options would make the
+        server load the model again."""
         client = self.brisk if question else self._patient
         with self.explained(texts):
             return client.embed(
@@ -158,15 +160,15 @@ class _Embedding(Ollama):
 
 
 class OllamaChat(Ollama):
-    """A model that answers; see LLM."""
+    """A model that answers questions; see `LLM`."""
 
     def __init__(self, model: str, options: LLMOptions) -> None:
         super().__init__(options.ollama_url, model, answers=True)
         self._options = options
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """See `LLM.chat`. The options are always the same: with others the server would load the model
-        again."""
+        """See `LLM.chat`. The options are always the same, because other options would make the server load
+        the model again."""
         options = self._options
         numbers = {"temperature": options.temperature, "num_predict": options.max_tokens}
         numbers["num_ctx"] = options.context  # otherwise the beginning is cut silently
@@ -214,7 +216,7 @@ class OllamaOcr(Ollama):
 
 
 def list_models(url: str) -> list[OllamaModel]:
-    """Return the models of the server, those that can embed first. Raises EmbedderError."""
+    """Return the models of the server, embedding models first. Raises EmbedderError."""
     ollama = Ollama(url)
     with ollama.server.explained(), closing(ollama.client(CHECK_S)) as client, ollama.explained():
         models = [model for model in client.list().models if model.model]
@@ -240,14 +242,15 @@ def answering_ollama(options: LLMOptions) -> list[str]:
 
 
 def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the dimension and the context length that a model reports; each is 0 if it does not."""
+    """Return the dimension and the context length that a model reports; 0 for each that it does not
+    report."""
     kind = facts.get("general.architecture", "")
     return int(facts.get(f"{kind}.embedding_length") or 0), int(facts.get(f"{kind}.context_length") or 0)
 
 
 def pull(url: str, model: str, report: PullReport) -> OllamaModel:
     """Let the server download a model, and return its description. Raises InvalidInput for a malformed name,
-    ModelMissing if there is no such model, else EmbedderError."""
+    ModelMissing if there is no such model, and EmbedderError for other failures."""
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
     ollama = Ollama(url, name)
     server = replace(ollama.server, fetch="Look it up at ollama.com/library.")
@@ -310,8 +313,8 @@ def check_ollama(need: Need) -> Found:
 
 
 def _can_embed(here: str, models: Sequence[OllamaModel], needed: Sequence[str]) -> Found:
-    """Return the result of the check: the models that can embed, or a fault if the server lacks models that
-    stores need or has none that embeds."""
+    """Return the result of the check: the models that can embed. It is a fault if the server lacks models
+    that stores need, or if no model can embed."""
     able = [model for model in models if model.embeds]
     names = tuple(model.embedder for model in able)
     there = {model.name for model in models}

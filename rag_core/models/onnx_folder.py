@@ -1,5 +1,5 @@
-"""Sentence-embedding models exported to ONNX, run in this process: those in a folder, and those that
-`commonplace model install hf:ORG/NAME` fetched."""
+"""Sentence-embedding models exported to ONNX, run in this process. They are in a folder, or were downloaded
+by `commonplace model install hf:ORG/NAME`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rag_core.models.transformer import Encoder
 from rag_core.types import EmbedderIdentity
 
 MODEL_ERRORS = (OSError, ValueError, LookupError, TypeError, AttributeError)
-"""What reading a folder raises whose files are missing, damaged, or hold other values than usual."""
+"""Errors when reading a folder whose files are missing, damaged, or contain unusual values."""
 
 _PARTS = f"The folder must hold {TOKENIZER} and {' or '.join(GRAPHS)}."
 
 
 class OnnxEmbedder(InProcess):
-    """An embedder on onnxruntime; each usable core embeds one text at a time. ``max_tokens`` is what the
-    encoder reads, without the passage's prompt."""
+    """An embedder on onnxruntime; each usable core embeds one text at a time. ``max_tokens`` is the encoder's
+    maximum, without the passage's prompt."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class OnnxEmbedder(InProcess):
             yield
         except ValueError as error:
             message = f"The model {self.identity.model!r}: {error}."
-            raise EmbedderError(message, "It can be found by words.") from None
+            raise EmbedderError(message, "The text can still be found by words.") from None
 
 
 def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
     """Open the embedder ``onnx:FOLDER``. Raises ModelMissing if there is no such folder or an installed file
-    has changed, EmbedderError if the model cannot be run."""
+    has changed, and EmbedderError if the model cannot be run."""
     folder = folder_of(name.model, options.model_dir)
     try:
         card, digest = opened_card(folder)
@@ -121,7 +121,7 @@ def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:
 
 
 def check_onnx(need: Need) -> Found:
-    """Live check: the models that are installed, and whether the folders exist that stores need."""
+    """Live check: the installed models, and whether the folders that stores need exist."""
     installed = installed_models(need.options.model_dir, reranking=False)
     for name in need.models:
         try:

@@ -1,7 +1,7 @@
-"""Writes ONNX graphs without the package ``onnx``, with functions of the same names: the fields of onnx.proto
-that a graph for inference needs, in protobuf's wire format, byte for byte as that package writes them.
+"""Writes ONNX graphs without the package ``onnx``, with functions of the same names. It writes the fields of
+onnx.proto that a graph for inference needs, in protobuf's wire format, byte for byte as that package does.
 
-A message is a list of chunks, which are joined once, by `make_model`: the weights of a model are large.
+A message is a list of chunks. `make_model` joins them once, because the weights of a model are large.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _A_FLOAT, _AN_INTEGER, _A_STRING, _INTEGERS = 1, 2, 3, 7
 
 
 def from_array(array: npt.NDArray[Any] | np.generic, name: str) -> Message:
-    """Return a constant (TensorProto). Raises KeyError for a type of elements that it cannot write."""
+    """Return a constant (TensorProto). Raises KeyError for an element type that cannot be written."""
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return make_tensor(type_of(array), array.shape, name, little.tobytes())
 
 
 def type_of(array: npt.NDArray[Any] | np.generic) -> TensorProto:
-    """The type of an array's elements. Raises KeyError for one that it cannot write."""
+    """Return the type of an array's elements. Raises KeyError for a type that cannot be written."""
     return _TYPE_OF_ARRAY[array.dtype.name]
 
 
@@ -103,7 +103,7 @@ def make_node(
 
 
 def make_tensor_value_info(name: str, kind: int, shape: Sequence[int | str]) -> Message:
-    """Return an input or output (ValueInfoProto). A length that is not fixed has a name."""
+    """Return an input or output (ValueInfoProto). A name in ``shape`` stands for a length that varies."""
     lengths: Message = []
     for length in shape:
         lengths += _message(1, _integer(1, length) if isinstance(length, int) else _text(2, length))
@@ -118,7 +118,7 @@ def make_graph(
     outputs: Sequence[Message],
     constants: Sequence[Message] = (),
 ) -> Message:
-    """Return a graph (GraphProto) of nodes, which are in the order in which they run."""
+    """Return a graph (GraphProto). The nodes must be in the order in which they run."""
     graph: Message = []
     for node in nodes:
         graph += _message(1, node)
@@ -130,7 +130,7 @@ def make_graph(
 
 
 def make_opsetid(domain: str, version: int) -> Message:
-    """Return which version of a domain's operators a model uses (OperatorSetIdProto)."""
+    """Return the version of a domain's operators that a model uses (OperatorSetIdProto)."""
     return [*_text(1, domain), *_integer(2, version)]
 
 
@@ -143,8 +143,8 @@ def make_model(graph: Message, opset_imports: Sequence[Message], ir_version: int
 
 
 def more_outputs(outputs: Sequence[Message]) -> bytes:
-    """Return what adds outputs to a graph when it is appended to a model's file: protobuf joins the lists of
-    a message that stands in a file twice."""
+    """Return bytes that add outputs to a graph when they are appended to a model's file. Protobuf joins the
+    lists of a message that occurs twice in a file."""
     graph: Message = []
     for output in outputs:
         graph += _message(12, output)
@@ -181,7 +181,8 @@ def _key(number: int, wire_type: int) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first; the highest bit says that more follow. Negative: 64 bits."""
+    """Encode seven bits in each byte, lowest first. The highest bit says that more bytes follow. Negative
+    numbers are 64 bits long."""
     value &= (1 << 64) - 1
     written = bytearray()
     while value > 0x7F:

@@ -1,5 +1,5 @@
-"""Servers of OpenAI's protocol (llama.cpp, LM Studio, vLLM, hosted services): embedding, chat, a live check.
-The protocol tells neither the dimension nor the context length of a model."""
+"""Servers with OpenAI's protocol (llama.cpp, LM Studio, vLLM, hosted services): embedding, chat, a live
+check. The protocol tells neither the dimension nor the context length of a model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rag_core.wording import some
 if TYPE_CHECKING:
     import httpx
 
-_CONTEXT = 512  # tokens: llama.cpp takes no more unless it is configured to
+_CONTEXT = 512  # tokens; llama.cpp accepts no more unless configured
 _NEWER_LIMIT = "max_completion_tokens"
 _TOO_LONG = re.compile(
     r"too (long|large)|context (length|size|window)|maximum (context|input)|max_?(model_?|seq_?)?len"
@@ -42,7 +42,8 @@ _TOO_LONG = re.compile(
 
 
 def server_at(url: str, setting: str, model: str = "") -> Server:
-    """Return the server at ``url``, which comes from the ``setting`` embedding_base_url or chat_base_url."""
+    """Return the server at ``url``, which is the value of ``setting``: embedding_base_url or
+    chat_base_url."""
     answers = setting == "chat_base_url"
     start, fetch = f"Start it, or set `{setting}` to where it is.", f"Check the model's name and `{setting}`."
     allow = f"Set COMMONPLACE_{'CHAT' if answers else 'EMBEDDING'}_API_KEY, best in .env."
@@ -63,7 +64,7 @@ def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure
 
 
 def _said_by(answer: httpx.Response) -> str:
-    """Return the message of an error response, which each server wraps differently."""
+    """Return the message of an error response. Each server wraps it differently."""
     try:
         value = answer.json()
     except ValueError:
@@ -75,7 +76,7 @@ def _said_by(answer: httpx.Response) -> str:
 
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
-    """Open the embedder ``openai:MODEL``; one text is embedded to see its dimension. Raises InvalidInput
+    """Open the embedder ``openai:MODEL``, embedding one text to learn its dimension. Raises InvalidInput
     without an address, Unreachable if nothing answers or the key is refused, ModelMissing, or another
     EmbedderError."""
     if not options.openai_url:
@@ -126,7 +127,7 @@ class _Embedding:
 
 
 class OpenAIChat:
-    """A model that answers; see `LLM`. Raises InvalidInput without an address."""
+    """A model that answers questions; see `LLM`. Raises InvalidInput without an address."""
 
     def __init__(self, model: str, options: LLMOptions) -> None:
         if not options.openai_url:
@@ -136,7 +137,7 @@ class OpenAIChat:
         self._options = options
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """See `LLM.chat`. The thoughts of a model are left out."""
+        """See `LLM.chat`. The model's thoughts are left out."""
         options = self._options
         conversation = [asdict(message) for message in messages]
         body: dict[str, Any] = {"model": self.server.model, "messages": conversation, "stream": True}
@@ -156,7 +157,7 @@ class OpenAIChat:
                 del body["temperature"]  # the models that want the one refuse the other
 
     def _pieces(self, answer: httpx.Response, call: Call, sent: Sequence[str]) -> Iterator[str]:
-        """Return the pieces of an answer. Raises Failure for an error in the middle of it."""
+        """Return the pieces of an answer. Raises Failure for an error in the middle of the answer."""
         for line in answer.iter_lines():
             name, _, value = line.partition(":")
             if name != "data":  # comments, names of events and blank lines
@@ -176,7 +177,7 @@ class OpenAIChat:
 
 
 def list_model_names(server: Server, key: str) -> list[str] | None:
-    """Return the models that the server lists; None if it has no such list. Raises Unanswered."""
+    """Return the models that the server lists; None if the server has no such list. Raises Unanswered."""
     status, answer = probe(server, "/models", key)
     data = answer.get("data") if isinstance(answer, dict) else None
     if status != 200 or not isinstance(data, list):
@@ -186,8 +187,8 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
 
 
 def answering_openai(options: LLMOptions) -> list[str]:
-    """Return the names of all models of the server, as the protocol does not say which can answer. Raises
-    Unanswered."""
+    """Return the names of all models of the server, because the protocol does not say which of them can
+    answer. Raises Unanswered."""
     if not options.openai_url:
         return []
     server = server_at(options.openai_url, "chat_base_url")
@@ -195,8 +196,8 @@ def answering_openai(options: LLMOptions) -> list[str]:
 
 
 def check_openai(need: Need) -> Found:
-    """Live check: the server and its models. A model that it does not list is only mentioned, as some servers
-    accept any name."""
+    """Live check: the server and its models. A model missing in the server's list is only mentioned, as some
+    servers accept any name."""
     settings, url, key = need.settings, need.options.openai_url, need.options.openai_key
     if not url:
         step = written("embedding_base_url", "http://127.0.0.1:1234/v1", settings.config_file)

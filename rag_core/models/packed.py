@@ -1,8 +1,8 @@
-"""Reads the file that multilingual-e5-small is published in: magic "E5S1", sizes, the pieces of its
+"""Reads the file in which multilingual-e5-small is published: magic "E5S1", sizes, the pieces of the
 vocabulary with their scores, a table of characters, then tensors. Matrices are Q4_0 as in llama.cpp: blocks
 of 32 weights of four bits with one scale. All numbers are little-endian.
 
-The beginning of the file, up to the tensors, is a file of its own once the model is installed: the tokenizer.
+After installation, the beginning of the file, up to the tensors, is a separate file: the tokenizer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 BLOCK = 32
-"""Weights that share a scale."""
+"""Number of weights that share a scale."""
 
 _HEAD = struct.Struct("<4sI 7i f i 5i Q")
 _MAGIC, _VERSION = b"E5S1", 1
@@ -49,20 +49,20 @@ _Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The pieces that words are cut into."""
+    """The pieces into which words are cut."""
 
-    pieces: list[str]  #: By number.
+    pieces: list[str]  #: The pieces; the index is the piece's number.
     scores: npt.NDArray[np.float32]  #: Log probability of each piece.
     begin: int  #: The piece before a text.
     end: int  #: The piece after a text.
-    unknown: int  #: The piece for what no other covers.
+    unknown: int  #: The piece for characters that no other piece covers.
     marks: tuple[int, ...]  #: Pieces that no text contains.
-    replaced: dict[int, str]  #: Code point → what the model reads instead.
-    size: int  #: Bytes that all this takes in the file.
+    replaced: dict[int, str]  #: Code point → the text that the model reads instead.
+    size: int  #: Bytes of the vocabulary in the file.
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read the beginning of the file. Raises ValueError if it is another kind of file."""
+    """Read the vocabulary at the beginning of the file. Raises ValueError for another kind of file."""
     data = path.read_bytes() if path.stat().st_size < 1 << 24 else np.memmap(path, np.uint8, "r").data
     try:
         magic, version, *sizes, length = _HEAD.unpack_from(data)
@@ -74,7 +74,8 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def _vocabulary(data: Any, sizes: Sequence[int], length: int) -> Vocabulary:
-    """Read what follows the head: where each piece ends, the scores, and the pieces in ``length`` bytes."""
+    """Read the vocabulary after the head: the end of each piece, the scores, and the pieces in ``length``
+    bytes."""
     count, begin, end, pad, unknown = sizes
     ends = np.frombuffer(data, "<u4", count + 1, _HEAD.size).tolist()
     scores = np.frombuffer(data, "<f4", count, _HEAD.size + 4 * (count + 1)).copy()
@@ -85,7 +86,7 @@ def _vocabulary(data: Any, sizes: Sequence[int], length: int) -> Vocabulary:
 
 
 def _replaced(data: Any, start: int) -> tuple[dict[int, str], int]:
-    """Return the table of characters, and where it ends."""
+    """Return the table of characters, and the offset of its end."""
     entries, size = struct.unpack_from("<iI", data, start)
     start += 8
     until, replaced = start + size, {}
@@ -99,7 +100,7 @@ def _replaced(data: Any, start: int) -> tuple[dict[int, str], int]:
 
 
 class PackedWeights(Mapping[str, _Array]):
-    """The tensors of the file as float32, by BERT's names; each is computed when it is asked for."""
+    """The tensors of the file as float32, by BERT's names. Each is computed when it is read."""
 
     def __init__(self, path: Path) -> None:
         self._data = np.memmap(path, np.uint8, "r")
@@ -136,7 +137,7 @@ class PackedWeights(Mapping[str, _Array]):
         return is_packed, self._data[start : start + size].view(_Q4 if is_packed else "<f4")
 
     def _listed(self, start: int) -> Iterator[tuple[str, bool, int, int]]:
-        """For each tensor: its name, whether it is in blocks, its place and its size in bytes."""
+        """Return for each tensor: its name, whether it is in blocks, its offset and its size in bytes."""
         (count,) = struct.unpack_from("<i", self._bytes, start)
         start += 4
         for _ in range(count):

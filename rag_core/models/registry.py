@@ -1,4 +1,4 @@
-"""Models by name: opening them, what is known of embedders without opening them, and sharing those."""
+"""Models by name: opening and sharing them, and known facts about embedders that are not open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_core.models.ocr import OcrOptions, RemoteOcr, VisionModel
 
 _VECTORS = 256
-_LONG_S = 0.3  # a failure after a longer wait opens the circuit
+_LONG_S = 0.3  # seconds; a failure after a longer wait opens the circuit
 _OPEN_S = 15.0
 
 Open = Callable[[str], Embedder]
@@ -27,13 +27,13 @@ Open = Callable[[str], Embedder]
 
 
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
-    """Open the embedder called ``name``; a server is asked for its model.
+    """Open the embedder called ``name``. A server is asked for its model.
 
     Raises:
         InvalidInput: the name is unknown.
-        ModelMissing: its weights are not here.
-        Unreachable: its server does not answer.
-        EmbedderError: its package is not installed.
+        ModelMissing: the weights are not on this machine.
+        Unreachable: the server does not answer.
+        EmbedderError: the package is not installed.
 
     """
     parsed = parse_name(name)
@@ -49,7 +49,7 @@ class Facts(NamedTuple):
 
 
 def known_facts(name: str) -> Facts | None:
-    """Return the facts of an embedder if they are known without its model; else None. Raises InvalidInput."""
+    """Return the facts of an embedder; None if only its model can tell them. Raises InvalidInput."""
     row = parse_name(name).row
     if row.shape:
         return Facts(*row.shape)
@@ -59,7 +59,7 @@ def known_facts(name: str) -> Facts | None:
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
-    """Return the facts of an embedder, which is opened only if they are not known. Raises as
+    """Return the facts of an embedder. It is opened only if they are not known. Raises as
     ``open_embedder``."""
     return known_facts(name) or _facts(open_it(name))
 
@@ -69,7 +69,7 @@ def _facts(opened: Embedder) -> Facts:
 
 
 def takes_dimension(name: str) -> bool:
-    """Whether this embedder can give vectors of another length than the model's own."""
+    """Whether this embedder can produce vectors of another length than the model's own."""
     parsed = parse_name(name)
     mark = parsed.row.after.before_dimension
     return parsed.dimension is None if mark == "@" else bool(mark) and not parsed.model
@@ -77,7 +77,7 @@ def takes_dimension(name: str) -> bool:
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
     """Return the full name of the embedder with vectors of ``dimension`` numbers (None: the model's own).
-    Raises InvalidInput if the model cannot give that many, otherwise as ``facts_of``."""
+    Raises InvalidInput if the model cannot produce such vectors, and otherwise as ``facts_of``."""
     parsed = parse_name(name)
     if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
         return str(parsed)
@@ -89,7 +89,7 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 
 
 def open_llm(name: str, options: LLMOptions) -> LLM:
-    """Return the answering model called ``name``; its server is not asked yet. Raises InvalidInput."""
+    """Return the answering model called ``name``. Its server is not asked yet. Raises InvalidInput."""
     from rag_core.models.chat import parse_llm
 
     provider, model = parse_llm(name)
@@ -112,14 +112,15 @@ def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
 
 
 class CircuitBreaker:
-    """After a server kept a search waiting in vain, fail at once for 15 seconds. Safe in several threads."""
+    """Fails requests at once for 15 seconds after a server kept a search waiting in vain. Threads may share
+    it."""
 
     def __init__(self) -> None:
         self._failed: dict[str, tuple[float, Unreachable | VectorsUnreachable]] = {}
 
     @contextmanager
     def guard(self, server: str) -> Iterator[None]:
-        """Context manager around requests to a server. While the circuit is open, raises the last error at
+        """Context manager around requests to a server. While the circuit is open, the last error is raised at
         once."""
         failed_at, error = self._failed.get(server, (0.0, None))
         if error is not None and time.monotonic() - failed_at < _OPEN_S:
@@ -133,12 +134,12 @@ class CircuitBreaker:
             raise
 
     def reset(self, server: str) -> None:
-        """Close the circuit of a server, so that it is asked again."""
+        """Close the circuit of a server, so that the server is asked again."""
         self._failed.pop(server, None)
 
 
 class SharedEmbedders:
-    """The embedders of one process, each opened once. Safe in several threads."""
+    """The embedders of one process, each opened once. Threads may share them."""
 
     def __init__(self, options: EmbedderOptions) -> None:
         self.options = options
@@ -162,7 +163,8 @@ class SharedEmbedders:
         return self._open.get(name)
 
     def renewed(self, name: str) -> Embedder:
-        """As ``get``, but a server is asked for its model again; used by index runs, not by searches."""
+        """Return the embedder called ``name``, asking a server for its model again. Index runs use this,
+        searches do not."""
         if (known := self._open.get(name)) and known.server:
             self._open.pop(name, None)
             self._vector.cache_clear()
@@ -171,7 +173,7 @@ class SharedEmbedders:
         return embedder
 
     def vector(self, embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
-        """Return the vector of ``text`` as a query or as a passage; recent ones are cached."""
+        """Return the vector of ``text`` as a query or as a passage. Recent vectors are cached."""
         return self._vector(cast("Hashable", embedder), text, kind)
 
 

@@ -1,4 +1,5 @@
-"""An embedder whose model is on a server: one request at a time, in parts that it can take, with retries."""
+"""An embedder whose model is on a server. It sends one request at a time, with as many texts as the server
+can take, and retries."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from rag_core.types import EmbedderIdentity, Vectors
 
 TRIES = 4
 QUESTION_TRIES = 2
-QUESTION_PATIENCE_S = 10.0  # that a search waits for a model to load or for its turn
-MOST_TEXTS = 64  # in one request: hosted servers refuse more, and larger requests are not faster
+QUESTION_PATIENCE_S = 10.0  # seconds that a search waits for a model to load or for its turn
+MOST_TEXTS = 64  # maximum texts in a request: hosted servers refuse more, and larger requests are not faster
 _MOST_TOKENS = 16_384
 _LEAST_TOKENS = 1024
 _REQUEST_S = 3.0  # a question waits for one request, so none should take longer
@@ -42,7 +43,7 @@ _sleep = time.sleep
 
 class EmbeddingServer(Protocol):
     """A server with one embedding model. Every method may raise Failure, or EmbedderError if a retry would
-    not help. ``stays_loaded_s`` is how long an unused model stays in memory; infinite if the server
+    not help. ``stays_loaded_s`` is how long an unused model stays in memory, infinite if the server
     decides."""
 
     server: Server
@@ -52,13 +53,13 @@ class EmbeddingServer(Protocol):
         """Load the model into memory, without a time limit."""
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """Return the vectors of the texts, in order, without adding prompts. A ``question`` has a shorter
-        time limit."""
+        """Return the vectors of the texts, in order, without adding prompts. The time limit is shorter for a
+        ``question``."""
 
 
 class PriorityLock:
-    """Lets one request at a time through in this process; questions go before waiting documents. Some servers
-    give wrong vectors or errors for simultaneous requests."""
+    """Lets one request at a time through in this process. Questions go before waiting documents. Some servers
+    return wrong vectors or errors for simultaneous requests."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -67,7 +68,8 @@ class PriorityLock:
 
     @contextmanager
     def hold(self, *, question: bool) -> Iterator[None]:
-        """Context manager: hold the lock. Raises TimeoutError if it is not free in time for a question."""
+        """Context manager: hold the lock. Raises TimeoutError if the lock is not free in time for a
+        question."""
         timeout_s = QUESTION_PATIENCE_S if question else None
         with self._changed:
             self._questions += question
@@ -94,8 +96,8 @@ _LOCKS: defaultdict[str, PriorityLock] = defaultdict(PriorityLock)
 class RemoteEmbedder:
     """An embedder whose model is on a server.
 
-    ``context`` is the number of tokens that the model reads, prompt included. ``digest`` is '' if the server
-    does not tell it. ``model`` is the model's name in the identity, by default that in ``name``.
+    ``context`` is the maximum number of tokens of a text, prompt included. ``digest`` is '' if the server
+    does not tell it. ``model`` is the model's name in the identity, by default the one in ``name``.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class RemoteEmbedder:
         self._room = _MOST_TOKENS // 2  # tokens that one request may hold
 
     def count_tokens(self, text: str) -> int:
-        """Estimate the number of tokens, rather too high: no server counts them."""
+        """Estimate the number of tokens. The estimate is rather too high, because no server counts tokens."""
         return _tokens(text)
 
     def reads(self, text: str) -> bool:
@@ -146,7 +148,8 @@ class RemoteEmbedder:
         return np.asarray(self._embedded([self._readable(text)], question=True)[0])
 
     def _readable(self, text: str) -> str:
-        """Return ``text`` without characters that servers refuse, cut to about what the model reads."""
+        """Return ``text`` without characters that servers refuse, cut to about the length that the model
+        reads."""
         clean = text[: self._most_characters].encode("utf-8", "replace").decode().replace("\0", " ")
         return clean if clean.strip() else "."
 
@@ -164,8 +167,8 @@ class RemoteEmbedder:
         yield part
 
     def _embedded(self, texts: list[str], *, question: bool) -> Vectors:
-        """Embed the texts of one request. If a text is too long, or crashes the model, it is shortened and
-        sent again."""
+        """Embed the texts of one request. A text that is too long or crashes the model is shortened and sent
+        again."""
         crashed = False
         while True:
             try:
@@ -206,7 +209,7 @@ class RemoteEmbedder:
         return vectors
 
     def _retried(self, send: Callable[[], _T], *, question: bool) -> _T:
-        """Call ``send`` and return its result; try again after failures that may pass."""
+        """Call ``send`` and return its result. Failures that may pass are retried."""
         for attempt in range((QUESTION_TRIES if question else TRIES) - 1):
             try:
                 return send()
@@ -217,8 +220,8 @@ class RemoteEmbedder:
         return send()
 
     def _wake(self, timeout_s: float | None) -> None:
-        """Wait until the model is in memory. After a timeout loading goes on, as a server whose connection is
-        closed would start again from the beginning."""
+        """Wait until the model is in memory. After a timeout, loading continues, because a server whose
+        connection is closed would load the model from the beginning."""
         with self._lock:
             if time.monotonic() - self._used < self._backend.stays_loaded_s:
                 return

@@ -1,6 +1,6 @@
-"""Rerankers: models that read a query together with a passage and say how well they fit. One is a
-cross-encoder exported to ONNX, run in this process, or on a server with `/v1/rerank`, as Jina, Cohere, vLLM
-and llama.cpp have it."""
+"""Rerankers: models that read a query together with a passage and score how well they fit. A reranker is a
+cross-encoder exported to ONNX, run in this process, or runs on a server with `/v1/rerank`, as Jina, Cohere,
+vLLM and llama.cpp do."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from rag_core.models.transformer import Transformer, as_value_error
 from rag_core.providers import RERANKERS, Provider
 from rag_core.text.words import well_formed
 
-_LISTS = 32  # whose scores are remembered
+_LISTS = 32  # number of lists whose scores are cached
 _RETRY_S = 0.05
 _LEAST_S = 0.01
 
 
 class Reranker(Protocol):
-    """Scores how well passages fit a query. Safe to share between threads."""
+    """Scores how well passages fit a query. Threads may share a reranker."""
 
     def scores(self, query: str, passages: Sequence[str], until: float) -> list[float]:
         """Return one number for each passage, in order; higher fits better. Raises TimeoutError after
-        ``until`` (a time of time.monotonic), EmbedderError if there are no scores."""
+        ``until`` (a time of time.monotonic), and EmbedderError if there are no scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
-    """The owner's settings for rerankers. ``name`` is the chosen one ('' for none), ``server`` its address
-    ('' if it runs in this process)."""
+    """The owner's settings for rerankers. ``name`` is the chosen reranker ('' for none), and ``server`` is
+    its address ('' if it runs in this process)."""
 
     name: str = setting("reranker", "")
     key: str = setting("reranker_api_key", "", secret=True)
@@ -61,13 +61,13 @@ class RerankerOptions:
 
     @property
     def row(self) -> Provider:
-        """The entry of its provider in the tables of `providers`."""
+        """The row of the reranker's provider in the tables of `providers`."""
         return RERANKERS.get(self.name.partition(":")[0], RERANKERS[""])
 
 
 class CrossEncoder:
-    """The reranker ``onnx:FOLDER``. Raises ModelMissing if there is no such folder, EmbedderError if it
-    cannot be run."""
+    """The reranker ``onnx:FOLDER``. Raises ModelMissing if there is no such folder, and EmbedderError if the
+    model cannot be run."""
 
     def __init__(self, options: RerankerOptions) -> None:
         self._name = options.name.removeprefix("onnx:")
@@ -104,7 +104,7 @@ class CrossEncoder:
 
 
 class RerankServer:
-    """The reranker ``MODEL@URL``; without a path in ``URL``, /v1 is used."""
+    """The reranker ``MODEL@URL``. If ``URL`` has no path, /v1 is used."""
 
     def __init__(self, options: RerankerOptions) -> None:
         model, _, url = options.name.partition("@")
@@ -144,7 +144,7 @@ class RerankServer:
 
 
 def open_reranker(options: RerankerOptions) -> Reranker:
-    """Open the reranker of the settings; a server is not asked yet. Raises as `CrossEncoder`."""
+    """Open the reranker in the settings. A server is not asked yet. Raises as `CrossEncoder`."""
     reranker: Reranker = options.row.opener(options)
     return reranker
 
@@ -155,7 +155,7 @@ def fetched_rerankers(options: RerankerOptions) -> list[str]:
 
 
 class SharedReranker:
-    """The one reranker of a process, opened at its first use. Safe in several threads."""
+    """The one reranker of a process, opened at its first use. Threads may share it."""
 
     def __init__(self, options: RerankerOptions) -> None:
         self._options = options
@@ -170,9 +170,9 @@ class SharedReranker:
         return leaves(self._options.server)
 
     def scores(self, query: str, passages: Sequence[str], *, again: bool = False) -> list[float]:
-        """Return the scores of ``passages``; recent results are cached. With ``again`` a cached error is
-        raised again, so that all pages of a list have one order. Raises EmbedderError if there are no scores
-        in time."""
+        """Return the scores of ``passages``. Recent results are cached. With ``again``, a cached error is
+        raised again, so that all pages of a list have the same order. Raises EmbedderError if the scores are
+        not ready in time."""
         key = (query, *passages)
         known = self._known.get(key)
         if known is None or (isinstance(known, EmbedderError) and not again):
@@ -186,8 +186,8 @@ class SharedReranker:
         return known
 
     def _asked(self, query: str, passages: Sequence[str]) -> list[float] | EmbedderError:
-        """Return the scores, or the error that there are none in time. Work that takes longer goes on, so
-        that the model is open for the next search."""
+        """Return the scores, or an error if they are not ready in time. Slower work continues, so that the
+        model is open for the next search."""
         server, budget_s = self._options.server, self._options.budget_s
         until = time.monotonic() + budget_s
 

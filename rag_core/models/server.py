@@ -1,5 +1,5 @@
-"""Requests to a server of models: clients, failures and their errors, and a live check. The texts that are
-sent are notes: a server may repeat them in an error, so its words are quoted with care."""
+"""Requests to a server of models: clients, failures and their errors, and a live check. The texts sent are
+notes, and a server may repeat them in an error, so its words are quoted with care."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FailureKind = Literal[
 ]  # fmt: skip
 
 _CONNECT_S = 5.0
-QUESTION_S = 15.0  # to wait for the vector of a question
+QUESTION_S = 15.0  # seconds to wait for the vector of a question
 CHECK_S = 3.0
 _LONGEST_WAIT_S = 30.0
 _QUOTED = 160
@@ -32,11 +32,10 @@ _WORD = 4  # a shorter text appears in many answers
 
 
 class Failure(Exception):
-    """The error of a request to a server. ``reason`` ends a sentence.
+    """The error of a request to a server. ``reason`` is the end of a sentence.
 
-    *away*: nothing answers. *busy*: try again, after ``wait_s`` seconds if it says so. *failed*: an error of
-    the server. *slow*: no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the
-    cause.
+    *away*: nothing answers. *busy*: try again, after ``wait_s`` seconds if given. *failed*: an error of the
+    server. *slow*: no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
     """
 
     def __init__(self, kind: FailureKind, reason: str = "", wait_s: float = 0.0) -> None:
@@ -45,7 +44,7 @@ class Failure(Exception):
 
     @classmethod
     def of(cls, status: int, answer: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Self:
-        """Return the failure that an HTTP status means on any server."""
+        """Return the failure for an HTTP status, whatever the server."""
         if 300 <= status < 400:
             return cls("redirects", f"status {status}")
         if status in (401, 403):
@@ -56,7 +55,7 @@ class Failure(Exception):
         return cls("refused" if 400 <= status < 500 else "failed", reason)
 
     def backoff_s(self, attempt: int, retry_s: float) -> float:
-        """Return the seconds to wait before the next attempt; doubled each time. ``attempt`` counts from
+        """Return the seconds to wait before the next attempt, doubled each time. ``attempt`` counts from
         0."""
         return min(_LONGEST_WAIT_S, max(self.wait_s, retry_s * float(2**attempt)))
 
@@ -67,12 +66,12 @@ class Server:
 
     name: str
     url: str
-    start: str  #: What to do when it does not answer.
-    allow: str = ""  #: What to do when it refuses access.
-    model: str = ""  #: The model that errors name; '' if none is asked for.
-    fetch: str = ""  #: What to do when it lacks the ``model``.
+    start: str  #: What to do if the server does not answer.
+    allow: str = ""  #: What to do if the server refuses access.
+    model: str = ""  #: The model that errors name; '' if no model is requested.
+    fetch: str = ""  #: What to do if the server lacks the ``model``.
     answers: bool = False  #: Whether the model answers questions.
-    #: Setting of its time limit, unless it ``answers``: then it is ``llm_timeout_s``.
+    #: The setting with the time limit. If the server ``answers``, ``llm_timeout_s`` is used instead.
     timeout: str = "embedding_timeout_s"
 
     @property
@@ -86,7 +85,7 @@ class Server:
         called, model, reason = self.called, self.model, failure.reason
         away = f"{called} is not running." if is_local_server(self.url) else f"{called} does not answer."
         timeout = "llm_timeout_s" if self.answers else self.timeout
-        hint = "Ask again, or look at its log." if self.answers else "It can be found by words."
+        hint = "Ask again, or look at its log." if self.answers else "The text can still be found by words."
         broken = f"{called} broke off." if self.answers else f"The model {model!r} crashes on the text."
         moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
@@ -114,7 +113,7 @@ class Server:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Context manager: a Failure raised in the block becomes the error that `error` returns for it."""
+        """Context manager: turn a Failure raised in the block into the error from `error`."""
         try:
             yield
         except Failure as failure:
@@ -124,7 +123,7 @@ class Server:
 def http_client(
     url: str, key: str = "", read_s: float = CHECK_S, hook: Callable[[httpx.Request], None] | None = None
 ) -> httpx.Client:
-    """Return a client for ``url`` that sends no credentials but ``key``; ``hook`` is called with every
+    """Return a client for ``url`` that sends no credentials except ``key``. ``hook`` is called with every
     request."""
     import httpx
 
@@ -134,7 +133,7 @@ def http_client(
 
 
 def connection_to(url: str, read_s: float) -> dict[str, Any]:
-    """Return arguments for a client of httpx: the timeouts, and those of `straight_to`."""
+    """Return arguments for an httpx client: the timeouts, and the arguments of `straight_to`."""
     import httpx
 
     return {"timeout": httpx.Timeout(read_s, connect=min(_CONNECT_S, read_s)), **straight_to(url)}
@@ -142,7 +141,7 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 
 @contextmanager
 def http_failures(answer: str) -> Iterator[None]:
-    """Context manager: turn what httpx and JSON raise into a Failure; ``answer`` is its reason if the answer
+    """Context manager: turn errors of httpx and JSON into a Failure. ``answer`` is its reason if the answer
     cannot be read."""
     import httpx
 
@@ -159,14 +158,14 @@ def http_failures(answer: str) -> Iterator[None]:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait that a response asks for; 0 if it does not, or names a date."""
+    """Return the seconds that a response asks to wait; 0 if it names none, or names a date."""
     after = headers.get("retry-after", "")
     return float(after) if after.isascii() and after.isdecimal() else 0.0
 
 
 def quoted(answer: str, *secrets: str, sent: Sequence[str] = ()) -> str:
-    """Shorten what a server said to one line without ``secrets``, as the end of a sentence. If it repeats a
-    part of the texts that were ``sent``, only that is said."""
+    """Shorten a server's message to one line without ``secrets``, as the end of a sentence. If it repeats a
+    part of the ``sent`` texts, say only that."""
     for secret in filter(None, secrets):
         answer = answer.replace(secret, "…")
     line = " ".join(answer.split())
@@ -181,7 +180,7 @@ def quoted(answer: str, *secrets: str, sent: Sequence[str] = ()) -> str:
 
 
 def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
-    """Return the status and the JSON of the response for ``path``; None if it is not JSON. Raises Unanswered
+    """Return the status of the response for ``path``, and its JSON; None if it is not JSON. Raises Unanswered
     if the server does not answer, refuses access, redirects or fails."""
     try:
         with http_failures("its answer cannot be read"), http_client(server.url, key) as client:

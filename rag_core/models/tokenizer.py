@@ -1,4 +1,4 @@
-"""Tokenizers of transformers: that of a published model, by the library `tokenizers`, and our own."""
+"""Tokenizers of transformers: a published model's, run by the library `tokenizers`, and our own."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, Protocol
 from rag_core.models.unigram import Unigram
 
 PIECES_FILE = "pieces.bin"
-"""The tokenizer of a model that `Unigram` reads."""
+"""The file with the tokenizer that `Unigram` reads."""
 
 
 class Tokenizer(Protocol):
-    """Turns texts into numbers. Safe in several threads."""
+    """Turns texts into token numbers. Threads may share a tokenizer."""
 
     @property
     def closing(self) -> int:
-        """The number of marks after a text."""
+        """Number of special tokens after a text."""
 
     def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the numbers of all tokens of each text, with the marks around it."""
+        """Return the numbers of all tokens of each text, including special tokens."""
 
 
 class PublishedTokenizer:
@@ -46,5 +46,6 @@ class PublishedTokenizer:
 
 
 def open_tokenizer(path: Path) -> Tokenizer:
-    """Open the tokenizer in a file. Raises ValueError, OSError or the library's error if it is damaged."""
+    """Open the tokenizer in a file. Raises ValueError, OSError or the library's error if the file is
+    damaged."""
     return Unigram(path) if path.name == PIECES_FILE else PublishedTokenizer(path)

@@ -1,5 +1,5 @@
-"""Transformers exported to ONNX, run one text at a time on onnxruntime: no padding, so the vector of a text
-does not depend on the other texts."""
+"""Transformers exported to ONNX, run one text at a time on onnxruntime. There is no padding, so the vector of
+a text does not depend on other texts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rag_core.text.words import well_formed
 Pooling = Literal["mean", "cls", "lasttoken"]
 
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
-_POOLED = ("sentence_embedding", "embedding")  # outputs that hold one vector for the whole text
+_POOLED = ("sentence_embedding", "embedding")  # outputs with one vector for the whole text
 
-_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"  # of a graph that is no file
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"  # of a graph in memory
 
 _Array = npt.NDArray[Any]
 
@@ -37,7 +37,7 @@ class Transformer:
     """
 
     states = ""
-    """The output with the vectors of all tokens, shape (tokens, width), of a built-in model."""
+    """Name of the output with the vectors of all tokens, shape (tokens, width); '' without such an output."""
 
     def __init__(self, graph: Path, width: int = 0) -> None:
         # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
@@ -64,7 +64,7 @@ class Transformer:
         self.outputs = {tensor.name: len(tensor.shape) for tensor in self._session.get_outputs()}
 
     def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> _Array:
-        """Return ``output`` of the graph for one text, or for a pair with its ``segments``; the first axis
+        """Return ``output`` of the graph for one text, or for a pair with its ``segments``. The first axis
         has length 1."""
         given = {
             "input_ids": ids,
@@ -82,10 +82,10 @@ class Encoder:
     """Turns one text into one vector, not normalized. Pooling is done here unless the graph does it.
 
     Args:
-        graph: Its file.
-        tokenizer: Its tokenizer's file.
-        max_tokens: How many tokens are read, special ones included.
-        pooling: How the vectors of tokens become one.
+        graph: The file with the graph.
+        tokenizer: The file with the tokenizer.
+        max_tokens: Maximum number of tokens of a text, including special ones.
+        pooling: How the vectors of tokens become one vector.
         width: As for `Transformer`.
 
     """
@@ -104,7 +104,7 @@ class Encoder:
         self._max_tokens, self._pooling = max_tokens, pooling
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return all tokens of each text, special ones included."""
+        """Return all tokens of each text, including special ones."""
         return self._tokenizer.numbers([well_formed(text) for text in texts])
 
     def embed(self, text: str) -> npt.NDArray[np.float32]:
@@ -134,7 +134,7 @@ class Encoder:
 
 @contextmanager
 def as_value_error(what: str) -> Iterator[None]:
-    """Context manager: raise every error as a ValueError that begins with ``what``."""
+    """Context manager: raise every error as a ValueError whose message begins with ``what``."""
     try:
         yield
     except Exception as error:  # onnxruntime's and tokenizers' own have no other base in common

@@ -1,6 +1,6 @@
-"""The tokenizer of XLM-R (Kudo 2018, "Subword Regularization"): a word is cut into the pieces whose scores
-have the highest sum. The library `tokenizers` takes 280 MB for a vocabulary of 250,000 pieces; a dictionary
-takes 50, and as words are remembered it is as quick."""
+"""The tokenizer of XLM-R (Kudo 2018, "Subword Regularization"): a word is cut into the pieces with the
+highest sum of scores. For a vocabulary of 250,000 pieces, the library `tokenizers` takes 280 MB. A dictionary
+takes 50 MB, and is as fast because words are cached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from rag_core.models.packed import read_vocabulary
 
 _REMEMBERED = 32_768  # words: 6 MB
-_LONG = 24  # letters: longer words, such as sentences in Chinese, hardly come again
+_LONG = 24  # letters; longer words, such as sentences in Chinese, are rarely repeated
 _WORD_BEGINS = "▁"
 _UNKNOWN_PENALTY = 10.0  # below the lowest score, as in sentencepiece
 
@@ -21,9 +21,9 @@ _KEPT, _STAND_IN = "～", "\ue000"
 
 
 class Unigram:
-    """Cuts texts into pieces. Safe in several threads."""
+    """Cuts texts into pieces. Threads may share a tokenizer."""
 
-    closing = 1  #: Marks after a text.
+    closing = 1  #: Number of special tokens after a text.
 
     def __init__(self, path: Path) -> None:
         vocabulary = read_vocabulary(path)
@@ -42,7 +42,7 @@ class Unigram:
         self._known: dict[str, list[int]] = {}
 
     def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the numbers of the pieces of each text, with the marks around it."""
+        """Return the numbers of the pieces of each text, including special tokens."""
         return [self._numbers_of(text) for text in texts]
 
     def _numbers_of(self, text: str) -> list[int]:
@@ -62,7 +62,8 @@ class Unigram:
         return numbers
 
     def _cut(self, word: str) -> list[int]:
-        """Return the best pieces of a word (Viterbi's algorithm); neighbours that no piece covers are one."""
+        """Return the best pieces of a word (Viterbi's algorithm). Neighbouring letters that no piece covers
+        become one unknown piece."""
         count = len(word)
         best = [0.0] + [float("-inf")] * count  # highest sum of scores up to each letter
         last: list[tuple[int, int]] = [(0, 0)] * (count + 1)  # start and number of the piece that ends there

@@ -1,1 +1,1 @@
-"""Who the people are that the owner lets in: the list of them, and how Tailscale names them."""
+"""The people with access: the list of them, and the state of Tailscale, which verifies their logins."""

@@ -1,5 +1,5 @@
-"""Who has access besides the owner at this computer: people, their visits and the tokens of scripts, in
-``state.db`` in the data folder. A person is a login that Tailscale verified, in lower case."""
+"""The people with access besides the owner at this computer, their visits, and the tokens of scripts, in
+``state.db`` in the data folder. A person is a login verified by Tailscale, in lower case."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS tokens (
 
 
 class AccessList:
-    """Stores who has access to what. Reading creates no file. Every method may raise StoreError."""
+    """Stores who has access to which stores. Reading creates no file. Every method may raise StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
@@ -48,7 +48,7 @@ class AccessList:
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
-        """Context manager: a connection in one transaction; at the end, guests without stores are removed."""
+        """Context manager: a connection in one transaction. At the end, guests without stores are removed."""
         with self._state.open() as db:
             yield db
             db.execute("DELETE FROM people WHERE NOT is_owner AND login NOT IN (SELECT login FROM grants)")

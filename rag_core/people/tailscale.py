@@ -1,8 +1,8 @@
 """The state of Tailscale on this computer, and the owner's next step. Nothing is changed.
 
-Threat. The output of the ``tailscale`` program comes in part from other people: names of machines, logins. So
-its time is bounded, and every value is checked before it is shown. The fields read here are those of
-``ipnstate.Status`` and ``ipn.ServeConfig`` in Tailscale's source.
+Threat: the output of the ``tailscale`` program partly comes from other people, such as names of machines and
+logins. So its time is limited, and every value is checked before it is shown. The fields read here are those
+of ``ipnstate.Status`` and ``ipn.ServeConfig`` in Tailscale's source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rag_core.config.keys import LOGIN_NAME
 from rag_core.reports import Tailscale, TailscaleState
 
 TIMEOUT_S = 4.0
-"""Seconds for each call; on Windows two seconds and more are usual."""
+"""Maximum seconds for each call. On Windows, two seconds and more are usual."""
 PLACES = (
     "/usr/bin/tailscale",
     "/usr/local/bin/tailscale",
@@ -30,10 +30,10 @@ PLACES = (
     "/Applications/Tailscale.app/Contents/MacOS/Tailscale",
     "C:\\Program Files\\Tailscale\\tailscale.exe",
 )
-"""Places of the program besides the PATH."""
+"""Paths of the program if it is not on the PATH."""
 
 _PORTS = (443, 8443, *range(10000, 10100))
-_TAGGED = "tagged-devices"  # the login of machines that are nobody's
+_TAGGED = "tagged-devices"  # the login of machines without a user
 _DNS_NAME = re.compile(r"(?=.{4,253}\Z)[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9][a-z0-9-]{0,62})+", re.ASCII)
 _HOST_PORT = re.compile(r"([A-Za-z0-9.-]{1,253}):([0-9]{1,5})", re.ASCII)
 _TARGET = re.compile(
@@ -56,7 +56,7 @@ _STATES: dict[str, tuple[TailscaleState, str, str, str]] = {
 
 
 class NoAnswerError(Exception):
-    """Tailscale's program gave no answer; the message is the reason, as the end of a sentence."""
+    """Tailscale's program gave no answer. The message is the reason, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,16 @@ class _Forward:
     """A port in the tailnet that this computer forwards."""
 
     port: int
-    target: int | None  #: The local port that it forwards to; None for any other place.
-    flag: str  #: Its option of ``tailscale serve``, such as ``--https=443``.
+    target: int | None  #: The local port of the target; None for any other target.
+    flag: str  #: The option of ``tailscale serve`` for it, such as ``--https=443``.
     is_funnel: bool  #: Whether it is open to the internet.
-    host: str = ""  #: Its name in the tailnet; '' for plain TCP.
-    address: str = ""  #: Its URL; '' for plain TCP.
+    host: str = ""  #: The name in the tailnet; '' for plain TCP.
+    address: str = ""  #: The URL; '' for plain TCP.
 
 
 def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
     """Return the state of Tailscale for the app on ``port``, which accepts the names in ``hosts`` and in
-    .ts.net. Takes at most eight seconds."""
+    .ts.net. This takes at most eight seconds."""
     program = "tailscale" if shutil.which("tailscale") else next(filter(os.path.isfile, PLACES), "")
     if not program:
         return Tailscale(
@@ -136,7 +136,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
 
 
 def _with_command(known: Tailscale, program: str, port: int, ports: Set[int]) -> Tailscale:
-    """Return ``known`` with a command that forwards to this app, and one that undoes it. ``ports`` are in
+    """Return ``known`` with a command that forwards to this app, and one that undoes that. ``ports`` are in
     use."""
     taken = {port, *ports}
     free = next((port_number for port_number in _PORTS if port_number not in taken), _PORTS[0])
@@ -173,8 +173,8 @@ def _typed(program: str, *words: str) -> str:
 
 
 def _ask(program: str, *words: str) -> dict[str, Any]:
-    """Run a command of the program and return the JSON object it prints; {} for any other JSON. Raises
-    NoAnswerError."""
+    """Run a command of the program and return the JSON object that it prints, or {} for any other JSON.
+    Raises NoAnswerError."""
     try:
         done = subprocess.run(
             [shutil.which(program) or program, *words],
@@ -197,7 +197,8 @@ def _login(user: object) -> str:
 
 
 def _forwards(known: dict[str, Any]) -> list[_Forward]:
-    """Return all forwards, sorted by port: background ones, and those of commands that still run."""
+    """Return all forwards, sorted by port: forwards in the background, and those of commands that are
+    running."""
     forwards: list[_Forward] = []
     for config in map(_object, (known, *_object(known.get("Foreground")).values())):
         forwards += _web_forwards(config)

@@ -1,1 +1,1 @@
-"""What a long-lived process does by itself: jobs in the background, and folders that are watched."""
+"""The background work of a long-lived process: jobs, and watching folders."""

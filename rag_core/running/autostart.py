@@ -1,5 +1,5 @@
-"""Starting the app when you log in: a unit of systemd, an agent of launchd or a task of Task Scheduler,
-written for this Python and this data folder, and handed to the system's own command."""
+"""Starting the app when you log in: a unit of systemd, an agent of launchd or a task of Task Scheduler. It is
+written for this Python and this data folder, and registered by the system's own command."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ State = Literal["running", "installed", "not installed"]
 NAME = "commonplace"
 _TASK = "Commonplace"
 _IS_RUNNING = f"exit [int]((Get-ScheduledTask -TaskName {_TASK}).State -ne 4)"
-"""There the states of a task are numbers, of which 4 is *running*. schtasks writes them in the language of
-the system."""
+"""The exit status of this command is 0 if the task is running, which is state 4. schtasks would write the
+state in the language of the system."""
 _PLACES = (HOME, f"{VARIABLE_PREFIX}MODELS")
-"""Variables that the service gets as they are now. All others may hold a key, and belong into .env."""
+"""Variables that the service gets with their present values. Other variables may contain a key, so they
+belong in .env."""
 
 _UNIT = """[Unit]
 Description=Commonplace, search for your own notes
@@ -64,12 +65,12 @@ _TASK_XML = """<?xml version="1.0" encoding="UTF-16"?>
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How one system starts the app: a file, and the commands that make the system use it."""
+    """How one system starts the app: a file, and the commands that register it with the system."""
 
     program: str  #: The system's own command.
     file: Path
     content: bytes
-    install: tuple[Sequence[str], ...]  #: Arguments of each command; one that may fail begins with "-".
+    install: tuple[Sequence[str], ...]  #: Arguments of each command. A command that may fail begins with "-".
     remove: tuple[Sequence[str], ...]
     is_known: Sequence[str]  #: A command that succeeds if the system has the service.
     is_running: Sequence[str]  #: A command that succeeds while the app runs.
@@ -77,7 +78,7 @@ class Service:
 
 def service_here(data_dir: Path) -> Service:
     """Return the service of this system, for this Python and the data folder of this environment. Raises
-    RagError for a system without any that is known."""
+    RagError if the system has no known kind of service."""
     places = {name: os.environ[name] for name in _PLACES if os.environ.get(name)}
     if sys.platform == "win32":
         return _task(places, data_dir)
@@ -92,7 +93,7 @@ def service_here(data_dir: Path) -> Service:
 
 
 def install(service: Service) -> None:
-    """Write the file of a service and start it, now and at each login. Raises RagError."""
+    """Write the file of a service and start the service, now and at each login. Raises RagError."""
     try:
         service.file.parent.mkdir(parents=True, exist_ok=True)
         service.file.write_bytes(service.content)
@@ -104,12 +105,12 @@ def install(service: Service) -> None:
         for arguments in service.install:
             _run(service.program, arguments)
     except RagError:
-        service.file.unlink(missing_ok=True)  # it would be called installed
+        service.file.unlink(missing_ok=True)  # otherwise it would count as installed
         raise
 
 
 def remove(service: Service) -> bool:
-    """Stop a service and remove its file. Returns whether there was one. Raises RagError."""
+    """Stop a service and remove its file. Return whether there was a service. Raises RagError."""
     if not service.file.exists():
         return False
     is_known = _succeeds(service.is_known)
@@ -197,8 +198,8 @@ def _command() -> list[str]:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for a unit file, where %, $, quotes and backslashes mean something (systemd.syntax).
-    Raises RagError for a line break, which a unit cannot hold."""
+    """Quote a word for a unit file, where %, $, quotes and backslashes have a meaning (systemd.syntax).
+    Raises RagError for a line break, which a unit file cannot contain."""
     if "\n" in word or "\r" in word:
         raise RagError(f"{word!r} has a line break, which systemd cannot take.", "Rename the folder.")
     for sign, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):

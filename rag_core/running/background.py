@@ -1,5 +1,5 @@
-"""Background jobs of a long-lived process: at most one thread per store. They are module state, as a page
-that reloads must not forget them."""
+"""Background jobs of a long-lived process, at most one thread per store. They are kept in the module, because
+a page that reloads must not lose them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from rag_core.index.priority import low_priority
 from rag_core.library import Library
 from rag_core.types import Viewer
 
-_LOOK_EVERY_S = 0.5  # while a repair has the store
+_LOOK_EVERY_S = 0.5  # seconds between looks while a repair has the store
 
 SEND_EVERY_S = 30.0
-"""Seconds between two looks whether a backlog can be sent."""
-_PAUSE_S = 600.0  # between two tries to send to a service that refuses
+"""Seconds between two checks whether a backlog can be sent."""
+_PAUSE_S = 600.0  # seconds before trying again to send to a service that refuses
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 _Key = tuple[str, str]  # folder of the stores, name of the store
 _threads: dict[_Key, tuple[threading.Thread, threading.Event]] = {}  # the event stops the thread
-_ocr: dict[_Key, tuple[str, bool]] = {}  # what `_ocr_of` said when the thread began
-_tried: dict[_Key, float] = {}  # when a backlog was last tried to be sent
+_ocr: dict[_Key, tuple[str, bool]] = {}  # result of `_ocr_of` when the thread began
+_tried: dict[_Key, float] = {}  # time of the last try to send a backlog
 
 
 def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
-    """Request that ``store`` is brought up to date with its sources, and run it in the background."""
+    """Request an update of ``store`` from its sources, and run the request in the background."""
     library.jobs.request(viewer, store, force=force)
     go_on(library, viewer, store)
 
 
 def go_on(library: Library, viewer: Viewer, store: str) -> None:
-    """Run the open requests of ``store`` in the background. A job that runs already takes them, too; during a
+    """Run the open requests of ``store`` in the background. A running job also carries them out. During a
     repair they wait."""
     with _lock:
         if _key(library, store) not in _threads:
@@ -52,8 +52,8 @@ def resume_all(library: Library, viewer: Viewer) -> None:
 
 
 def resume(library: Library, viewer: Viewer, store: str) -> None:
-    """Continue the unfinished requests of a store, unless its last job was killed. The request may have been
-    the cause, so the owner has to start it."""
+    """Continue the unfinished requests of a store, unless its last job was killed. In that case a request may
+    have been the cause, so the owner has to start it."""
     try:
         newest = next(iter(library.jobs.all(viewer, store, 1)), None)
         was_killed = newest is not None and newest.state == "interrupted" and newest.end_time is None
@@ -64,7 +64,7 @@ def resume(library: Library, viewer: Viewer, store: str) -> None:
 
 
 def send_backlogs(library: Library, viewer: Viewer) -> None:
-    """Send vectors and changes to remote vector indexes that could not be reached before."""
+    """Send the waiting vectors and changes to remote vector indexes that could not be reached before."""
     for store in library.stores.names(viewer):
         key = _key(library, store)
         try:
@@ -87,13 +87,13 @@ def working(library: Library, store: str) -> bool:
 
 
 def _ocr_of(library: Library) -> tuple[str, bool]:
-    """Return the setting for OCR, and whether it also describes pictures."""
+    """Return the setting for OCR, and whether OCR also describes pictures."""
     return library.settings.ocr, library.settings.ocr_describe
 
 
 def hand_over(library: Library, viewer: Viewer) -> None:
-    """Restart running jobs of this process whose OCR settings differ from those of ``library``. Each is
-    interrupted; ``library`` then runs its requests with the new settings."""
+    """Restart running jobs of this process whose OCR settings differ from those of ``library``. Each job is
+    interrupted, and ``library`` then runs its requests with the new settings."""
     folder, ocr = str(library.settings.store_dir), _ocr_of(library)
     with _lock:
         running = {
@@ -112,8 +112,8 @@ def hand_over(library: Library, viewer: Viewer) -> None:
 
 
 def stop_all(timeout: float = 10.0) -> list[str]:
-    """Interrupt every job of this process and wait up to ``timeout`` seconds for each. Returns the names of
-    their stores; the requests stay open."""
+    """Interrupt every job of this process and wait up to ``timeout`` seconds for each. Return the names of
+    their stores. The requests stay open."""
     with _lock:
         threads = dict(_threads)
     for _, stop in threads.values():

@@ -1,8 +1,8 @@
-"""Keeps stores up to date: what changes in their folders is read, without anybody asking.
+"""Keeps stores up to date: changes in their folders are read automatically.
 
 The operating system reports changes (inotify, FSEvents, ReadDirectoryChangesW) through ``watchfiles``. It may
-miss some: on network disks, after an overflow, beyond its limit of watched folders. So each folder is also
-compared as a whole, when it appears and every few minutes; that reads only the stat of each file.
+miss some: on network disks, after an overflow, or beyond its limit of watched folders. So each folder is also
+compared as a whole, when it appears and every few minutes. That reads only the size and time of each file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from rag_core.system import slashed
 from rag_core.types import Source, Viewer
 
 LOOK_S = 2.0
-"""Seconds between two looks whether folders were added, removed, paused, or vanished."""
+"""Seconds between two checks whether folders were added, removed, paused, or vanished."""
 RESCAN_S = 300.0
 """Seconds between two comparisons of whole folders."""
 RESCAN_UNWATCHED_S = 60.0
-"""The same where the system reports no changes."""
-_DEBOUNCE_MS = 400  # the longest wait for further changes before those so far are handed on
+"""Seconds between two comparisons of whole folders if the system reports no changes."""
+_DEBOUNCE_MS = 400  # maximum wait for further changes before the collected ones are passed on
 _MANY = 200
-"""With this many changed files or more, the whole folder is compared."""
+"""Minimum number of changed files for which the whole folder is compared."""
 
 # For a file that is written again and again, see FileThrottle:
 _FIRST_WAIT_S = 0.125
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder to watch for a store. ``inode`` tells it from a different folder of the same name."""
+    """A folder to watch for a store. ``inode`` distinguishes it from another folder of the same name."""
 
     store: str
     source: Source
@@ -62,7 +62,7 @@ class _Written:
 
 @dataclass
 class FileThrottle:
-    """Limits how often a constantly written file, such as a log, is read. Each wait is twice as long, up to
+    """Limits how often a frequently written file, such as a log, is read. Each wait is twice as long, up to
     30 seconds, until the file is unchanged for a second."""
 
     _files: dict[str, _Written] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def watch(
     """Watch the folders of all stores until ``stop`` is set, and request that changes are read.
     ``begin(store)`` starts the job.
 
-    With ``scan_first`` earlier changes are requested, too. A folder that vanished is compared again once it
+    With ``scan_first``, earlier changes are requested, too. A folder that vanished is compared again when it
     is back.
     """
     known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
@@ -119,7 +119,7 @@ def watch(
 
 
 def request_changes(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
-    """Let every store look for changes in its folders once, now: ``begin(store)`` starts that."""
+    """Let every store look for changes in its folders once, now. ``begin(store)`` starts the job."""
     _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
 
 
@@ -135,8 +135,8 @@ def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
 
 
 def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[str] | None]:
-    """Return sets of changed paths, at least every two seconds; None instead if the system cannot report
-    changes."""
+    """Return sets of changed paths, at least every two seconds. Return None instead of a set if the system
+    cannot report changes."""
     import watchfiles
 
     roots = {folder.source.root for folder in folders}
@@ -163,8 +163,8 @@ def _request_whole(
     *,
     again: bool = False,
 ) -> None:
-    """Request those of the folders in which something changed; with ``again`` also those with files to be
-    read again although unchanged, such as failed ones."""
+    """Request the folders with changes. With ``again``, also request folders with unchanged files that must
+    be read again, such as failed files."""
     for folder in folders:
         with suppress(RagError):  # its page says why it cannot be read
             plan = library.sources.plan(viewer, folder.store, folder.source)
@@ -188,8 +188,8 @@ def _request_changed(
 
 
 def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
-    """Return the paths below ``folder`` that were deleted or that its patterns choose; None if the whole
-    folder should be compared."""
+    """Return the paths below ``folder`` that were deleted or that its patterns match; None if the whole
+    folder must be compared."""
     source = folder.source
     start = with_sep(os.fsencode(source.root))
     changed: list[bytes] = []
@@ -202,7 +202,7 @@ def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
         if not os.path.lexists(path):
             changed.append(raw)
         elif why_skipped(Path(source.root), raw, chosen, source.exclude) is None:
-            if Path(path).is_dir():  # it may have come with everything in it
+            if Path(path).is_dir():  # it may have been moved here with all its files
                 return None
             changed.append(raw)
         if len(changed) > _MANY or Path(path).name == ".gitignore":

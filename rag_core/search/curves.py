@@ -1,5 +1,5 @@
-"""Curves of `search/weigh.py`: from a signal to a score, the probability that a passage is relevant, and from
-dates to newness."""
+"""Curves of `search/weigh.py`: from a signal to a score, which is the probability that a passage is relevant,
+and from dates to newness."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ CURVES: Mapping[Mode, Logistic] = {
     "vector": Logistic(0.36, 10.0),
     "lexical": Logistic(0.28, 7.0),
 }
-"""How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
+"""The curve from a signal to relevance, by mode. A passage without a vector uses the curve for words
+alone."""
 
-_YEAR = 365.0  # days in which what is new counts half
+_YEAR = 365.0  # days after which newness counts half
 
 
 class _Dated(Protocol):
@@ -42,8 +43,8 @@ class _Dated(Protocol):
 
 
 def with_newness(values: Sequence[float], dated: Sequence[_Dated], recency: float) -> list[float]:
-    """Return the values, each raised by up to ``recency``: by all of it for the newest ISO date, and by half
-    as much for each year before that. The date '' is the oldest of all."""
+    """Return the values, each raised by up to ``recency``. The newest ISO date adds all of it, and each year
+    before that adds half as much. The date '' is the oldest."""
     days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in dated]
     newest = max(days, default=0)
     return [value + recency * 2 ** ((day - newest) / _YEAR) for value, day in zip(values, days, strict=True)]

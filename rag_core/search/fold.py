@@ -1,9 +1,12 @@
-"""The fourth stage of a search: passages as documents, each document once, at the rank of its best passage.
+"""The fourth stage of a search: passages become documents. Each document appears once, at the rank of its
+best passage.
 
-Passages that are nearly equal are one result. Two are nearly equal if nine tenths of their shingles (runs of
-four words) are the same; Broder, "On the resemblance and containment of documents" (1997). Sets that alike
-share one of their first tenth, whatever order they are in, so only passages with such a shingle in common are
-compared; Chaudhuri et al., "A primitive operator for similarity joins" (2006). Pure functions.
+Passages that are nearly equal are one result. Two passages are nearly equal if nine tenths of their shingles
+(runs of four words) are the same; Broder, "On the resemblance and containment of documents" (1997).
+
+Sets that are so similar share a shingle among their first tenth, in any fixed order. So only passages with
+such a shingle in common are compared; Chaudhuri et al., "A primitive operator for similarity joins" (2006).
+Pure functions.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from rag_core.search.weigh import RELEVANT, Weighed
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.,][0-9]+)*|\w")  # a word, a number, or one letter of another script
 _SHINGLE = 4  # words
-_ALIKE = 0.9  # of the shingles of both
+_ALIKE = 0.9  # share of the shingles of both passages
 
 Shingles = frozenset[tuple[str, ...]]
 
@@ -25,22 +28,23 @@ Shingles = frozenset[tuple[str, ...]]
 class FoldedResult:
     """A document as one result of a search."""
 
-    passages: list[Weighed]  #: Its passage, then those of other documents that are equal or nearly so.
-    more: int = 0  #: How many other passages of its document fit.
+    #: The document's passage, then equal or nearly equal passages of other documents.
+    passages: list[Weighed]
+    more: int = 0  #: Number of other passages of the document that fit.
 
 
 class Folding:
     """Fold the passages of one store into documents, each of which is one result. Groups of equal passages
     are added best first.
 
-    If a document's passage is equal to another document's, the document is first shown as a copy of that one.
-    It becomes a result of its own when a passage follows that the other document lacks.
+    If a document's passage is equal to another document's passage, the document is first shown as a copy of
+    the other. It becomes its own result when it has a further passage that the other document lacks.
     """
 
     def __init__(self) -> None:
         self._texts: dict[int, list[str]] = {}  # by document
         self._places: dict[int, FoldedResult] = {}  # by document
-        self._shown_at: dict[int, int] = {}  # the document at whose place another one was shown
+        self._shown_at: dict[int, int] = {}  # the document in whose place another one was shown
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
     def look_at(self, groups: Mapping[str, Sequence[Weighed]], document_of: Mapping[int, int]) -> None:
@@ -52,8 +56,8 @@ class Folding:
     def add(
         self, text: str, group: Sequence[Weighed], document_of: Mapping[int, int], *, nearly: bool
     ) -> FoldedResult | None:
-        """Add a group of equal passages. Return the new result that it begins, or None if it belongs to an
-        earlier result; with ``nearly`` also if it is only nearly equal to one."""
+        """Add a group of equal passages. Return the new result, or None if the group belongs to an earlier
+        result. With ``nearly``, a group that is nearly equal to an earlier result belongs to it, too."""
         passages: dict[int, Weighed] = {}
         for passage in group:
             passages.setdefault(document_of[passage.candidate.chunk_id], passage)
@@ -75,7 +79,7 @@ class Folding:
         return None
 
     def _had_by_another(self, text: str, document: int) -> int | None:
-        """Return the document that ``document`` is shown as a copy of, if that one also has ``text`` or
+        """Return the document that ``document`` is shown as a copy of, if that document also has ``text`` or
         nearly the same text; else None."""
         owner = self._shown_at.get(document)
         if owner is None:
@@ -102,8 +106,8 @@ def _are_alike(one: Shingles, other: Shingles) -> bool:
 
 
 def shingles(text: str) -> Shingles:
-    """Return all runs of four words of a text, without punctuation and case; a shorter text is one run. Empty
-    if it has no words."""
+    """Return all runs of four words of a text, without punctuation and case. A shorter text is one run. The
+    result is empty if the text has no words."""
     words = _WORD.findall(text.casefold())
     if not words:
         return frozenset()

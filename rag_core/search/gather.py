@@ -18,28 +18,30 @@ from rag_core.store.questions import HIGHEST, QuestionScale
 from rag_core.types import Filters, Mode, Vectors
 from rag_core.vectors import VectorIndex
 
-_SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
-_FEW = 2000  # with at most this many chunks, each is compared
-_LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
+_SPARE = 20  # additional matches to request, as an index may round or still have passages that are gone
+_FEW = 2000  # up to this number of chunks, every chunk is compared
+_LEAST_EMBEDDED = 0.25  # share of texts with vectors; below it, only words are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One store to search, with the query as its embedder reads it."""
+    """One store to search, with the query's vector from its embedder."""
 
     store: Store
     index: VectorIndex
-    vector: Vectors | None = None  #: The query's; None if only words can be searched.
+    vector: Vectors | None = None  #: The query's vector; None if only words can be searched.
     identity_id: int = 0  #: The row of the embedder in ``identities``.
     scale: Calibration | QuestionScale | None = None  #: Converts similarities to the question.
     highest: float = HIGHEST  #: `Calibration.highest` of the store.
-    real: frozenset[str] = frozenset()  #: The words of the query that the embedder's vocabulary has.
+    real: frozenset[str] = frozenset()  #: The words of the query that are in the embedder's vocabulary.
     nearness: Nearness | None = None  #: Compares the query with passages token by token.
-    trouble: RagError | None = None  #: Why there is no vector, if that is an error.
+    #: The error because of which there is no vector; None if there is no error.
+    trouble: RagError | None = None
 
 
 def mode_of(db: sqlite3.Connection, scope: Scope, asked: Interpreted, wanted: Mode, pending: int) -> Mode:
-    """The mode in which a store can be searched while ``pending`` of its texts are not embedded yet."""
+    """Return the mode in which a store can be searched while ``pending`` of its texts are not embedded
+    yet."""
     if scope.vector is None or not asked.query.text:
         return "lexical"
     if wanted == "hybrid" and pending:  # a few vectors would displace better passages by words
@@ -54,7 +56,7 @@ class Pool:
 
     candidates: Sequence[Candidate]
     information: Mapping[str, float]  #: The information of each unit of the query.
-    texts: Mapping[int, lexical.SearchText]  #: What is weighed of each candidate, by chunk id.
+    texts: Mapping[int, lexical.SearchText]  #: The text of each candidate that is weighed, by chunk id.
 
 
 def candidates(
@@ -129,8 +131,7 @@ def _first(near: Mapping[int, float], count: int) -> dict[int, float]:
 
 
 def similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
-    """Compute the similarity to the query of each of these chunks that has a vector: chunk id →
-    similarity."""
+    """Compute the query's similarity to each of these chunks that has a vector: chunk id → similarity."""
     if scope.vector is None or not ids:
         return {}
     embedded, vectors = embeddings.vectors_of(db, scope.identity_id, ids)

@@ -1,8 +1,9 @@
-"""A closer look at the first hits of a question in other words than theirs: the built-in model compares it
-with them token by token (`models/token_states.py`), and those that are nearer move up.
+"""A second comparison of the first hits, if the question uses other words than they do. The built-in model
+compares the question with each hit token by token (`models/token_states.py`), and nearer hits move up.
 
-A question that shares many words with what it finds is ordered by them well enough: there, comparing tokens
-loses more than it gains. It takes the time of embedding `LOOKED_AT` passages; figures are in decision 42.
+If the question shares many words with the hits, those words order them well enough, and comparing tokens
+would lose more than it gains. The comparison takes the time of embedding `LOOKED_AT` passages; decision 42
+has the figures.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from rag_core.search.weigh import RELEVANT
 from rag_core.types import Hit
 
 Nearness = Callable[[Sequence[str]], Sequence[float]]
-"""How near passages are to the question, token by token."""
+"""Returns how near passages are to the question, token by token."""
 
-LOOKED_AT = 3  # hits; more of them change nothing (decision 42)
-_FEW_WORDS = 0.34  # the most of the question's words that each of them holds
-_STEP = 0.03  # what a place in the order says, compared with nearness
+LOOKED_AT = 3  # number of hits; more of them change nothing (decision 42)
+_FEW_WORDS = 0.34  # maximum share of the question's words in each of these hits
+_STEP = 0.03  # nearness that one place in the order is worth
 
 
 def looked_at(hits: Sequence[Hit], nearness: Nearness) -> list[Hit]:
-    """Return the hits, the first `LOOKED_AT` of them in a new order if the best hold few words of the
-    question. Scores stay such that none is lower than one that follows."""
+    """Return the hits. If the first `LOOKED_AT` hits contain few words of the question, they get a new order.
+    Scores are adjusted so that they never rise down the list."""
     first = [hit for hit in hits[:LOOKED_AT] if hit.words_share is not None]
     if len(first) < 2 or any((hit.words_share or 0) > _FEW_WORDS for hit in first):
         return [*hits]

@@ -1,5 +1,5 @@
-"""Notices that an answer comes with: stores that were searched by words only, values that nothing has, words
-that were corrected."""
+"""Notices that come with an answer: stores searched by words only, values that no document has, corrected
+words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMED = 8
 
 
 def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
-    """Return one notice for each reason why stores are searched by words only; ``reasons`` are by store
+    """Return one notice for each reason why stores are searched by words only. ``reasons`` are by store
     name."""
     stores: dict[str, tuple[RagError, list[str]]] = {}
     for name, error in reasons.items():
@@ -32,8 +32,8 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
 
 
 def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, viewer: Viewer) -> list[Notice]:
-    """Return notices about the parts of ``query`` that match nothing ``viewer`` may see, with suggestions,
-    and about words that were searched in place of misspelled ones."""
+    """Return notices about the parts of ``query`` that match nothing ``viewer`` may see, with suggestions.
+    Also return notices about words that were searched instead of misspelled ones."""
     hints = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.terms.corrected]
     try:
         for kind, value in unmatched.values:
@@ -43,7 +43,7 @@ def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, view
                 hints.append(_no_such_value(kind, value, stores, viewer))
             else:
                 hints.append(_nothing_has(kind, value, stores, viewer))
-    except StoreError:  # what was found is worth more than a hint
+    except StoreError:  # the results are worth more than a hint
         return []
     if unmatched.together and not unmatched.values:
         hints.append(_about([store.name for store in stores], "no_match"))
@@ -51,7 +51,8 @@ def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, view
 
 
 def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:
-    """A notice that no document is dated between ``after`` and ``before``, with the dates that exist."""
+    """Return a notice that no document is dated between ``after`` and ``before``, with the dates that
+    exist."""
     after, before = filters.after, filters.before
     if after and before and after >= before:
         return Notice("reversed_dates")
@@ -66,7 +67,8 @@ def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notic
 
 
 def no_property(name: str, names: Mapping[str, str]) -> Notice:
-    """A notice that no document has the property ``name``. ``names`` are the existing properties, by key."""
+    """Return a notice that no document has the property ``name``. ``names`` are the existing properties, by
+    key."""
     names = {key: each for key, each in names.items() if key not in FILTER_KEYS}  # those mean something else
     hints: list[Message] = []
     if close := difflib.get_close_matches(key_of(name), names, n=1):
@@ -77,8 +79,8 @@ def no_property(name: str, names: Mapping[str, str]) -> Notice:
 
 
 def _no_such_value(kind: find.Filter, asked: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
-    """A notice that no document has the property and value ``asked`` (``key:value``), with one that
-    exists."""
+    """Return a notice that no document has the property and value ``asked`` (``key:value``), with an existing
+    value."""
     key, _, value = asked.partition(":")
     names: dict[str, str] = {}
     values: list[str] = []
@@ -101,7 +103,7 @@ def _there_are(names: Iterable[str]) -> Message:
 
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
-    """A notice that no document fits a filter, with a value that exists or where else to look."""
+    """Return a notice that no document fits a filter, with an existing value or another place to look."""
     existing: dict[str, int] = {}
     roots: list[str] = []  # of first folders, whose names are in no path
     skipped = 0
@@ -124,7 +126,7 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
 
 
 def _instead(kind: find.Filter, value: str, existing: Mapping[str, int]) -> list[Message]:
-    """Return suggestions to use in place of a value that no document has; empty if there are none."""
+    """Return suggestions to replace a value that no document has; empty if there are none."""
     if kind.field == "pages":
         return [say("no_pages")]
     if close := _closest(value, existing):
@@ -145,13 +147,13 @@ def _first_folder(value: str, roots: Sequence[str]) -> list[Message]:
 
 
 def _about(names: Sequence[str], code: str, **data: MessageValue) -> Notice:
-    """A notice about the stores ``names``, whose sentence may contain these names."""
+    """Return a notice about the stores ``names``. Its sentence may contain these names."""
     return Notice(code, {"stores": tuple(names), **data}, tuple(names))
 
 
 def _closest(value: str, known: Iterable[str]) -> str:
-    """Return the name in ``known``, or a parent of one (``a`` of ``a/b``), that is most similar to ``value``;
-    '' if none is. A similar last part of a name is enough."""
+    """Return the name in ``known``, or the parent of a name (``a`` of ``a/b``), that is most similar to
+    ``value``; '' if none is similar. A similar last part of a name is enough."""
     folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in tags.above(name)}
     last = {name.rpartition("/")[2]: name for name in reversed(folded)}  # of equal ones the first
     asked = value.strip("/").casefold()

@@ -1,13 +1,13 @@
 """The query language: ``type:python tag:aws status:open after:2026-01-01 "exact words" -without``.
 
-A minus before a filter (``-tag:draft``) leaves out what fits it. ``NOT draft`` is ``-draft``, ``AND`` is
-ignored, as all words count anyway, and of ``pension OR annuity`` either will do. A query all in capitals
-has only words. The answer says which operators of other programs are none here: ``|``, ``NEAR/3``, groups.
+A minus before a filter (``-tag:draft``) leaves out documents that match the filter. ``NOT draft`` means
+``-draft``. ``AND`` is ignored, as all words count anyway. ``pension OR annuity`` matches either word. In a
+query all in capitals, these are plain words. Operators of other programs (``|``, ``NEAR/3``, groups) have no
+effect, and the answer says so.
 
-Anything else is searched as it stands; a ``key:`` that is no filter and no property of a document is plain
-words, and so is ``-F``, an option.
-Signs without a letter or digit are ignored, but in quotes they are found exactly. A text of more than 2,000
-characters has no operators.
+Other text is searched as typed. A ``key:`` that is neither a filter nor a property of a document is plain
+words, and so is ``-F``, an option of a command. Signs without a letter or digit are ignored, but found
+exactly inside quotes. A text of more than 2,000 characters has no operators.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from rag_core.text.words import (
 from rag_core.types import Filters, Query, Terms
 
 MAX_LENGTH = 2000
-"""Characters of a query; a longer one is a pasted text, in which every word is a plain one."""
+"""Maximum characters of a query. A longer text counts as pasted, and every word of it is a plain word."""
 
 MAX_BYTES = 20_000
-"""Bytes of a pasted text; a longer one is refused, as its words would take the time of other searches."""
+"""Maximum bytes of a pasted text. A longer one is refused, because its words would delay other searches."""
 
-MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
+MAX_PHRASE = 200  # characters; the text of every passage with its words is searched for a phrase
 MAX_OPERATORS = 100
 _SHOWN = 40
-_RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
-_COUNTED = 1000  # of the longest words of a pasted text, which are rare
-_RUN = 8  # characters of a script without spaces that are looked for together
+_RANKED_LENGTH = 1000  # characters that are searched word by word; no embedder reads much more
+_COUNTED = 1000  # number of the longest words of a pasted text, which are rare
+_RUN = 8  # characters of a script without spaces that are searched together
 
 _TOKEN = re.compile(
     rf"""(?P<not>(?<!\S)-)?(?:
@@ -75,7 +75,7 @@ NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
 
 def parse(raw: str, properties: Collection[str] = ()) -> Query:
     """Parse a query as typed. A key is a filter if it is in FILTERS, or if its `key_of` is in ``properties``.
-    Raises InvalidInput if the query is too long, has too many operators or an impossible date."""
+    Raises InvalidInput if the query is too long, has too many operators, or has an impossible date."""
     if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
         advice = f"Use at most {MAX_BYTES:,}; a few words find most."
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
@@ -103,7 +103,7 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
 
 
 def _named_by_day(query: Query, parts: _Parts) -> Query:
-    """Return a query without words as one for the note that is called like its last day."""
+    """Return a query without words as a query for the note whose name is the query's last day."""
     days = [value for key, value in parts.filters if _FILTERS[key.lower()].field == "dates"]
     return replace(query, terms=replace(query.terms, name=name_key(days[-1]))) if days else query
 
@@ -112,14 +112,16 @@ def _named_by_day(query: Query, parts: _Parts) -> Query:
 class _Parts:
     """The parts of a query, sorted by their kind."""
 
-    filters: list[tuple[str, str]] = field(default_factory=list)  #: The key and the value of each.
-    excluded: list[tuple[str, str]] = field(default_factory=list)  #: Of filters with a minus.
+    filters: list[tuple[str, str]] = field(default_factory=list)  #: The key and value of each filter.
+    #: The key and value of each filter with a minus.
+    excluded: list[tuple[str, str]] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
     without: list[str] = field(default_factory=list)  #: Exact words with a minus.
-    spoken: list[str] = field(default_factory=list)  #: What is searched by its words, in order.
-    loose: list[str] = field(default_factory=list)  #: Of these what is not in quotes.
-    either: list[tuple[str, str]] = field(default_factory=list)  #: Neighbours with an OR between them.
+    spoken: list[str] = field(default_factory=list)  #: The text that is searched by its words, in order.
+    loose: list[str] = field(default_factory=list)  #: The parts of this text outside quotes.
+    #: Neighbouring words with an OR between them.
+    either: list[tuple[str, str]] = field(default_factory=list)
     remarks: list[Message] = field(default_factory=list)
 
 
@@ -150,7 +152,8 @@ def _parts(text: str, properties: Collection[str]) -> _Parts:
 
 
 def _groups(text: str) -> list[Message]:
-    """Note for each group in parentheses next to an OR that it is not read as a group, if that matters."""
+    """Return a remark for each group in parentheses next to an OR: it is not read as a group, if that
+    matters."""
     remarks: list[Message] = []
     for match in _GROUP.finditer(text):
         group = match[1] or match[2]
@@ -165,7 +168,7 @@ def _is_not_shouted(token: re.Match[str]) -> bool:
 
 
 def _join(before: re.Match[str], token: re.Match[str], parts: _Parts) -> None:
-    """Note that there is an OR between two tokens. Filters of one kind are alternatives anyway."""
+    """Record that two tokens have an OR between them. Filters of one kind are alternatives anyway."""
     if before["word"] and token["word"]:
         parts.either.append((before["word"], token["word"]))
     elif not (before["key"] and before["key"] == token["key"]):
@@ -173,7 +176,8 @@ def _join(before: re.Match[str], token: re.Match[str], parts: _Parts) -> None:
 
 
 def _alternatives(parts: _Parts) -> dict[str, str]:
-    """Return the units of words with an OR between them → all of these units, as alternatives."""
+    """Return the units of words with an OR between them. Each is mapped to all of these units, as
+    alternatives."""
     together: dict[str, list[str]] = {}
     for pair in parts.either:
         both = units(query_words(" ".join(pair)))
@@ -208,7 +212,7 @@ def _sort(token: re.Match[str], properties: Collection[str], parts: _Parts, *, i
 
 
 def _say(word: str, parts: _Parts) -> None:
-    """Add a plain word. A name such as ``C#`` is exact, as its letter alone says nothing."""
+    """Add a plain word. A name such as ``C#`` is searched exactly, as its letter alone says nothing."""
     if _WITH_SIGNS.fullmatch(word):
         parts.phrases.append(word)
         parts.spoken.append(word)
@@ -243,7 +247,7 @@ def _may_be_property(key: str, value: str) -> bool:
 
 
 def other_keys(raw: str) -> dict[str, str]:
-    """Return the keys in a query that may name a property: `key_of` of each → as typed."""
+    """Return the keys in a query that may name a property: `key_of` of each → the key as typed."""
     names: dict[str, str] = {}
     for token in _TOKEN.finditer(_storable(raw)) if len(raw) <= MAX_LENGTH else ():
         key, value = _key_and_value(token)
@@ -253,8 +257,8 @@ def other_keys(raw: str) -> dict[str, str]:
 
 
 def _pasted(raw: str) -> Query:
-    """Make a query of a text that is too long to be one, such as a pasted page. Its longest words are its
-    ``typed`` ones; the rarest of these are searched later."""
+    """Return a query for a text that is too long to be one, such as a pasted page. Its longest words are its
+    ``typed`` words. Later, the rarest of these are searched."""
     text = " ".join(_storable(raw).split())
     words = query_words(text)
     cut: dict[str, None] = {}
@@ -280,7 +284,7 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
 
 def asked(raw: str, filters: Filters | None = None, properties: Collection[str] = ()) -> Query:
     """Parse a query as `parse` does, and also require ``filters`` of a document. Raises InvalidInput as
-    `parse`, and EmptyQuery if the query asks for nothing."""
+    `parse`, and EmptyQuery for an empty query."""
     query = parse(raw, properties)
     if filters is not None and filters != Filters():
         both, beside = merge(query.filters, filters)
@@ -298,13 +302,13 @@ def asked(raw: str, filters: Filters | None = None, properties: Collection[str] 
 
 
 def _storable(text: str) -> str:
-    """``text`` without NUL and lone surrogates, which no database or model takes."""
+    """Return ``text`` without NUL and lone surrogates, which no database or model accepts."""
     return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
-    """Filters from (key, value) pairs; values of one key are alternatives. Raises InvalidInput naming the key
-    and what is allowed."""
+    """Return filters from (key, value) pairs. Values of one key are alternatives. Raises InvalidInput with
+    the key and the allowed values."""
     values_of: dict[str, Any] = {}
     for key, value in pairs:
         kind = _FILTERS.get(key.lower())
@@ -320,8 +324,8 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 
 
 def day(key: str, value: str) -> str:
-    """Return the first day that ``value`` names, as in `text.days.span`. Raises InvalidInput naming
-    ``key``."""
+    """Return the first day that ``value`` names, as in `text.days.span`. Raises InvalidInput with ``key`` in
+    its message."""
     if (days := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {DAY_EXAMPLES}.")
     return days[0]
@@ -329,8 +333,8 @@ def day(key: str, value: str) -> str:
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
     """Combine two filters that must both hold, and return them as two. The first result has the fields of
-    both. Where both have a field, the second result has the values of ``second``. Raises InvalidInput for too
-    many."""
+    both. If both have a field, the second result has the values of ``second``. Raises InvalidInput for too
+    many filters."""
 
     def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
         names = [f.name for f in fields(Filters) if f.name not in ("after", "before", "since")]

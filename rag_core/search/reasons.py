@@ -12,7 +12,7 @@ _PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word
 _WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
 _NAMED_THERE = "named in a top result"
 TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD, _DATE_HELD, _NUMBER_HELD))
-"""All reasons that say which words a passage holds."""
+"""All reasons that say which words a passage contains."""
 _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 
 
@@ -22,10 +22,10 @@ def of_passage(
     """Say in a few words why a passage is shown.
 
     Args:
-        tier: 3 if its document is called as the query, 2 if the name begins so.
-        words: Which words it holds, from `words_held`.
-        similarity: The cosine to the query; None if it is not known.
-        by_words: Whether the index of words gave it.
+        tier: 3 if the name of its document is the query, 2 if the name begins with it.
+        words: Which words the passage contains, from `words_held`.
+        similarity: The cosine to the query; None if unknown.
+        by_words: Whether the passage was found by words.
         is_named_there: Whether one of the best passages names its document.
 
     """
@@ -46,13 +46,13 @@ def of_passage(
 def words_held(
     query: Query, words: Mapping[str, Set[str]], present: frozenset[str], elsewhere: frozenset[str]
 ) -> str:
-    """Say which words of a query a passage holds; '' if none.
+    """Say which words of a query a passage contains; '' if none.
 
     Args:
         query: The query.
         words: Its words as typed, each with its units.
-        present: The units that the passage holds.
-        elsewhere: The units that only other passages of its document hold.
+        present: The units in the passage.
+        elsewhere: The units that are only in other passages of its document.
 
     """
     if query.phrases and not query.terms.loose:
@@ -70,7 +70,7 @@ def words_held(
 
 
 def _some(held: Sequence[str], apart: Sequence[str], lacking: Sequence[str]) -> str:
-    """Name the words that a passage holds, those that its document has elsewhere, and those it lacks."""
+    """Name the words that a passage contains, the words elsewhere in its document, and the missing words."""
     found = len(held) + len(apart)
     text = f"{found} of {found + len(lacking)} words: {_few(held)}" if lacking else _EVERY
     if apart:
@@ -79,7 +79,7 @@ def _some(held: Sequence[str], apart: Sequence[str], lacking: Sequence[str]) -> 
 
 
 def _kind_of(figure: Number) -> str:
-    """Name what a query is that consists of one number, date or code."""
+    """Return *number*, *date* or *code*: the kind of a query that consists of only one of these."""
     if figure.month:
         return _DATE_HELD
     return _NUMBER_HELD if any(whole.isdecimal() for whole in figure.wholes) else _WORD_HELD

@@ -1,6 +1,6 @@
-"""The last step of ranking, if the owner chose a reranker: a model reads the best hits together with the
-query and orders them again. Each hit keeps its own score and whether it fits, so scores may rise down the
-list, and a query that nothing fits still has no hit that fits."""
+"""The last step of ranking, if the owner chose a reranker. A model reads the best hits together with the
+query and orders them again. The scores of hits and whether they fit do not change, so scores may rise down
+the list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rag_core.types import Hit, Notice, Query, Viewer
 if TYPE_CHECKING:
     from rag_core.models.rerank import SharedReranker
 
-TOP = 50  # hits that are ordered again, the same for every page of a list
+TOP = 50  # number of hits that are ordered again, the same for every page of a list
 
 
 def reranked(
@@ -31,9 +31,10 @@ def reranked(
 
     Args:
         hits: The hits of all stores, best first.
-        query: What was asked.
-        reranker: Gives each of them a score.
-        may_leave: Stores whose private notes a model on another machine may read; others keep their places.
+        query: The query.
+        reranker: Scores each of the hits.
+        may_leave: Stores whose private notes a model on another machine may read; hits of others keep their
+            places.
         viewer: Who is asking; only the owner is told why the reranker failed.
         again: Whether this is a further page of the list.
 

@@ -1,7 +1,7 @@
 """The stages of a search in their order: understand, gather, weigh, fold, show.
 
-Each store has a list of its own, which gathers, weighs and folds until it is long enough; the lists merge by
-score. A store that fails becomes a notice, not a failed search.
+Each store has its own list, which gathers, weighs and folds passages until it is long enough. The lists are
+merged by score. If a store fails, the answer has a notice about it, and the search goes on.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rag_core.types import MAX_DEPTH, Answer, Facets, Filters, Group, Hit, Mode,
 if TYPE_CHECKING:
     from rag_core.models.rerank import SharedReranker
 
-CANDIDATES = 100  # by words, and as many by meaning
+CANDIDATES = 100  # by words; the same number by meaning
 
-_REACHES = (400, 1600, 6400)  # how far to look where those are not enough
-_DISTINCT = 20  # different passages that a reach must give: copies may crowd out the rest
+_REACHES = (400, 1600, 6400)  # further numbers of candidates, if these are not enough
+_DISTINCT = 20  # different passages that each step must find, as copies may crowd out the rest
 
 _UNEXPLAINED = frozenset({"corrected", "words_only"})  # notices that do not say why nothing fits
 
@@ -44,42 +44,43 @@ class _HasStore(Protocol):
 
 
 _Opened = TypeVar("_Opened", bound=_HasStore)
-_beside = ThreadPoolExecutor(thread_name_prefix="words")  # looks for words while the query is embedded
+_beside = ThreadPoolExecutor(thread_name_prefix="words")  # searches words while the query is embedded
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search; independent of the query."""
+    """How to search. These options do not depend on the query."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
     min_score: float | None = None
-    offset: int = 0  #: Hits to leave out at the beginning.
-    k_lex: int = CANDIDATES  #: Candidates by words.
-    k_vec: int = CANDIDATES  #: Candidates by meaning.
+    offset: int = 0  #: Number of first hits to leave out.
+    k_lex: int = CANDIDATES  #: Number of candidates by words.
+    k_vec: int = CANDIDATES  #: Number of candidates by meaning.
     group: Group = "none"  #: What all other numbers count: passages or documents.
-    facets: bool = False  #: Whether to count all that matches by type, tag and folder.
+    facets: bool = False  #: Whether to count all matches by type, tag and folder.
     reranker: SharedReranker | None = None  #: Orders the first hits again.
-    recency: float = 0.0  #: How much newer documents come first, 0 to 1.
-    sort: Sort = "best"  #: The order of what fits.
-    max_tokens: int | None = None  #: The most tokens of all hits together; the first hits are kept.
+    recency: float = 0.0  #: How much newer documents are preferred, 0 to 1.
+    sort: Sort = "best"  #: The order of hits that fit.
+    max_tokens: int | None = None  #: Maximum tokens of all hits together; only the first hits are kept.
 
 
 @dataclass(slots=True)
 class Tally:
-    """The counts over a list of results."""
+    """The counts of a list of results."""
 
-    known: int = 0  #: The least length of the list.
-    scores: list[float] = field(default_factory=list)  #: Of all results that were weighed.
-    below: list[float] = field(default_factory=list)  #: Those under ``min_score``.
+    known: int = 0  #: Minimum length of the list.
+    scores: list[float] = field(default_factory=list)  #: The scores of all results that were weighed.
+    below: list[float] = field(default_factory=list)  #: The scores under ``min_score``.
     fitting: list[FoldedResult] = field(default_factory=list)  #: The results that fit.
-    fits_more: bool = True  #: Whether further ones may: no later score than one that does not fit is higher.
+    #: Whether further results may fit. Scores never rise, so nothing fits after a result that does not.
+    fits_more: bool = True
     pending: int = 0  #: Texts that are not embedded yet.
     by_words: list[str] = field(default_factory=list)  #: Stores that were searched by words only.
 
     def add(self, place: FoldedResult, score: float, min_score: float) -> bool:
-        """Count a result with its score. Return whether the score is at least ``min_score``, so that it is
-        listed."""
+        """Count a result with its score. Return whether the score is at least ``min_score``, so that the
+        result is listed."""
         self.scores.append(score)
         if score < min_score:
             self.below.append(score)
@@ -107,11 +108,10 @@ class Tally:
 
 
 class StoreList:
-    """The first results of one store, enough for the page that was asked for. Every page is a part of this
-    list.
+    """The first results of one store, enough for the requested page. Every page is a part of this list.
 
-    It begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning. If these are not
-    enough, more candidates are added at the end, with scores no higher than the last one's.
+    The list begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning. If these are not
+    enough, more candidates are added at the end, with scores no higher than the last one.
     """
 
     def __init__(self, scope: Scope, asked: Interpreted, options: SearchOptions) -> None:
@@ -130,13 +130,13 @@ class StoreList:
         self._document_of: dict[int, int] = {}  # chunk id → document id, of all candidates
         self.hits: list[Hit] = []
         self.tally = Tally(pending=pending, by_words=[scope.store.name] if scope.trouble else [])
-        self.is_current = True  #: Whether the vectors are still the store's.
+        self.is_current = True  #: Whether the store still uses these vectors.
         self.facets: Facets = {}
         self.properties: Facets = {}
 
     def fill(self, by_words: Future[lexical.Gathered]) -> None:
-        """Gather, weigh and fold candidates until the list is long enough. ``by_words`` gives the first
-        candidates that words found."""
+        """Gather, weigh and fold candidates until the list is long enough. ``by_words`` returns the first
+        candidates found by words."""
         first: Future[lexical.Gathered] | None = by_words
         for reach in (0, *_REACHES):
             if self._extend(reach, first):
@@ -149,12 +149,13 @@ class StoreList:
 
     @property
     def _nearness(self) -> late.Nearness | None:
-        """What compares the first hits with the query token by token; None if nothing does."""
+        """Return a function that compares the first hits with the query token by token; None if the model
+        cannot."""
         is_plain = self._options.sort == "best" and not self._options.reranker
         return self.scope.nearness if is_plain and self._mode == "hybrid" else None
 
     def _extend(self, least: int, by_words: Future[lexical.Gathered] | None) -> bool:
-        """Look for at least ``least`` candidates. Returns whether the list is long enough now."""
+        """Look for at least ``least`` candidates. Return whether the list is long enough now."""
         scope, asked = self.scope, self._asked
         reach_by_words, reach_by_meaning = max(self._options.k_lex, least), max(self._options.k_vec, least)
         near: dict[int, float] = {}
@@ -178,7 +179,7 @@ class StoreList:
         return is_all or self._is_long_enough(known)
 
     def _words(self, first: Future[lexical.Gathered] | None, reach: int) -> lexical.Gathered:
-        """Return up to ``reach`` passages that match words of the query; ``first`` gives those already
+        """Return up to ``reach`` passages that match words of the query. ``first`` returns passages already
         found."""
         words, sort = self._mode != "vector", self._options.sort
         if first and words == (self._options.mode != "vector"):
@@ -188,8 +189,8 @@ class StoreList:
         )
 
     def _groups(self, pool: gather.Pool) -> dict[str, list[Weighed]]:
-        """Weigh the candidates and group equal passages of several files: text identity → passages. Both
-        groups and passages are best first."""
+        """Weigh the candidates and group equal passages of several files: text identity → passages. Groups
+        and passages are sorted best first."""
         query = self._asked.query
         if query.text:
             weighed = weigh(
@@ -217,7 +218,7 @@ class StoreList:
         *,
         is_all: bool,
     ) -> None:
-        """Add the first ``most`` groups that are not in the list yet; ``is_all`` says that no candidates
+        """Add the first ``most`` groups that are not in the list yet. ``is_all`` means that no candidates
         follow."""
         last = self.hits[-1].score if self.hits else 1.0
         for number, text in pool.texts.items():
@@ -235,8 +236,8 @@ class StoreList:
         self.hits += show.hits(db, self.scope.store.name, places, last, self._asked.allowed.viewer)
 
     def _places(self, groups: Mapping[str, list[Weighed]], most: float) -> list[FoldedResult]:
-        """Turn groups of equal passages into results and return those that the list has room for. All are
-        counted, with a score of at most ``most``."""
+        """Turn groups of equal passages into results, and return the results that the list has room for. All
+        results are counted, with a score of at most ``most``."""
         room, folding, before = self._depth - len(self.hits), self._folding, len(self.tally.scores)
         places: list[FoldedResult] = []
         if folding:
@@ -259,8 +260,8 @@ class StoreList:
         return self._folding is not None and not (tally.fits_more and tally.known > known)
 
     def _count(self) -> None:
-        """Count the fitting results by type, tag, folder, year and property. If the query has no words, every
-        match fits, also beyond the end of the list."""
+        """Count the fitting results by type, tag, folder, year and property. In a query without words, every
+        match fits, even after the end of the list."""
         result_of = self._result_of()
         store = self.scope.store
         with store.read() as db:
@@ -278,7 +279,7 @@ class StoreList:
                 self.properties = facets.at_least(fitting, self.properties)
 
     def _result_of(self) -> dict[int, int]:
-        """Number the results that fit, and return the number of each of their documents; copies share a
+        """Number the results that fit. Return the result number of each of their documents; copies share a
         number."""
         results: dict[int, int] = {}
         owners: dict[int, int] = {}
@@ -301,12 +302,12 @@ def search(
 
     Args:
         stores: The stores by name.
-        scope_of: Makes one of them ready to search; it may embed the query.
-        asked: The query of `understand`.
+        scope_of: Prepares a store for searching, which may embed the query.
+        asked: The query from `understand`.
         options: How to search.
 
     Raises:
-        RagError: No store could be searched; the error is that of the first.
+        RagError: No store could be searched. The error is that of the first store.
 
     """
     lists, failed = _lists(stores, scope_of, asked, options)

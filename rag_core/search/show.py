@@ -1,4 +1,4 @@
-"""The last stage of a search: results become hits, and those that are shown get highlights and a snippet."""
+"""The last stage of a search: results become hits. Hits that are shown get highlights and a snippet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rag_core.types import Document, Forms, Hit, Query, Viewer
 def hits(
     db: sqlite3.Connection, store: str, places: Sequence[FoldedResult], most: float, viewer: Viewer
 ) -> list[Hit]:
-    """Make a hit of each result, with no score above ``most``."""
+    """Create a hit for each result, with no score above ``most``."""
     ids: list[int] = []
     for place in places:
         ids += [passage.candidate.chunk_id for passage in place.passages]
@@ -40,8 +40,8 @@ def _hit(
     documents: Mapping[int, Document],
     viewer: Viewer,
 ) -> Hit | None:
-    """Make the hit of a result; equal passages in other files become its copies. None if the document was
-    deleted since vectors were searched, when its id may belong to another one."""
+    """Create the hit for a result. Equal passages in other files become its copies. Return None if the
+    document was deleted after its vector was found, because another document may now have the same id."""
     passages: list[Weighed] = []
     paths: list[str] = []
     for passage in place.passages:
@@ -66,7 +66,7 @@ def _hit(
 
 
 def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
-    """Make a hit of a passage, without rank, score and highlights."""
+    """Create a hit for a passage, without rank, score and highlights."""
     heading_path, headings = find.headings(row, document.file_type)
     return Hit(
         rank=0,
@@ -96,7 +96,7 @@ def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
 
 
 def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
-    """Return the hit with its rank, its highlights, its snippet, and reasons that say where the query's words
+    """Return the hit with its rank, highlights and snippet, and with reasons that say where the query's words
     are."""
     words = _but_parts_of_numbers(hit, query) if query.terms.numbers else query.terms.loose
     spans = highlight(hit.content, words, query.phrases, hit.document.file_type)
@@ -110,8 +110,8 @@ def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
 
 
 def _but_parts_of_numbers(hit: Hit, query: Query) -> Mapping[str, Forms]:
-    """Return the query's units to highlight. If the text holds a whole number of the query, the parts of that
-    number are left out."""
+    """Return the query's units to highlight. If the text contains a whole number of the query, the parts of
+    that number are left out."""
     wholes = {whole for number in numbers(hit.content) for whole in number.wholes}
     parts: set[str] = set()
     for number in query.terms.numbers:
@@ -121,8 +121,8 @@ def _but_parts_of_numbers(hit: Hit, query: Query) -> Mapping[str, Forms]:
 
 
 def _where_words_stand(hit: Hit, query: Query) -> str:
-    """Return words that tell where a hit has the query words that its text lacks: in its name or headings, or
-    in tags or front matter. '' if there is nothing to tell."""
+    """Return words that say where a hit has the query words missing in its text: in its name or headings, or
+    in tags or front matter; '' if there is nothing to say."""
 
     def held(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
         counts = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.terms.numbers)

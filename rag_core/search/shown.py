@@ -1,6 +1,7 @@
 """A passage as people read it: blocks of clean text, without the marks of Markdown, HTML and JSON.
 
-Offsets stay those of the passage: marks are left out when its text is put together, never taken from it.
+Offsets stay those of the passage. Marks are skipped when the shown text is put together; the passage itself
+is never changed.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from rag_core.text.shown import LIKE_JSON, json_marks
 from rag_core.types import Hit, Query
 
 EXTRACT_LENGTH = 150
-"""Characters of an extract: two lines of a card."""
+"""Characters of an extract, which are two lines of a card."""
 
 BlockKind = Literal["text", "heading", "item", "row", "quote", "code"]
 Span = tuple[int, int]
 Piece = tuple[str, bool]
-"""A text, and whether it is one of the words searched for."""
+"""A text, and whether it matches the query."""
 
 _PROSE = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook evernote mail picture archive".split()
 )
 _ENDS = ".!?:;,…。！？："
 _COLUMN = 30
-"""Characters of a line of a PDF from which on it may end at the edge of its column."""
+"""Minimum characters of a line of a PDF that may end at the edge of its column."""
 _WITH_TABLES = frozenset({"word", "slides"})
 
 
@@ -46,18 +47,19 @@ class Block:
 
     @property
     def text(self) -> str:
-        """All of its text."""
+        """The whole text of the block."""
         return "".join(piece for piece, _ in self.pieces)
 
 
 def shown_text(hit: Hit) -> tuple[Block, ...]:
-    """Return a hit's passage as clean blocks with the query's words marked; empty if it has no text."""
+    """Return a hit's passage as clean blocks with the query's words marked. The result is empty if the
+    passage has no text."""
     return clean(hit.content, hit.document.file_type, hit.spans, hit.hidden)
 
 
 def excerpt_of(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
     """Return about ``length`` characters on one line: the part of ``blocks`` with the most telling matches.
-    Dots separate parts that are not sentences; headings are left out if there is other text."""
+    Dots separate parts that are not sentences. Headings are left out if there is other text."""
     text, spans = _on_one_line([block for block in blocks if block.kind != "heading"] or blocks)
     start, end = best_window(text, tuple(spans), length)
     first = next((marked for marked, _ in spans if marked >= start), start)
@@ -79,8 +81,8 @@ def with_marks(text: str, query: Query) -> tuple[Piece, ...]:
 
 
 def _on_one_line(blocks: Sequence[Block]) -> tuple[str, list[Span]]:
-    """Join blocks into one line. Return it, and the spans of its marked pieces. Dots separate blocks that are
-    not sentences."""
+    """Join blocks into one line. Return the line and the spans of its marked pieces. Dots separate blocks
+    that are not sentences."""
     text, spans = "", []
     for block in blocks:
         text = text.rstrip()
@@ -94,16 +96,16 @@ def _on_one_line(blocks: Sequence[Block]) -> tuple[str, list[Span]]:
     return text.rstrip(), spans
 
 
-# A whole result page is shown again with every key that is typed.
+# A whole result page is drawn again after every typed key.
 @lru_cache(maxsize=512)
 def clean(
     text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...] = ()
 ) -> tuple[Block, ...]:
-    """Cut a text of this type into clean blocks, with ``spans`` marked and the ``hidden`` ones left out. Both
+    """Cut a text of this type into clean blocks, with ``spans`` marked and ``hidden`` spans left out. Both
     are (start, end) offsets in ``text``."""
     blocks = tuple(_blocks(_Passage(text, file_type, hidden), spans))
     if spans and not any(is_marked for block in blocks for _, is_marked in block.pieces):
-        # the words stand in an address or a comment
+        # the words are in an address or a comment
         blocks = tuple(_blocks(_Passage(text, file_type, hidden, spans), spans))
     return blocks or tuple(_blocks(_Passage(text, "", ()), spans))
 
@@ -115,8 +117,8 @@ _CELLS = re.compile(r"(?<![ \t])[ \t]*\|[ \t]*")
 
 
 class _Passage:
-    """A passage and what is not shown of it. ``hidden`` are spans to leave out; markup in which one of the
-    spans ``kept`` begins or ends is shown."""
+    """A passage with the parts of it that are not shown. ``hidden`` are spans to leave out. Markup is shown
+    if one of the spans ``kept`` begins or ends in it."""
 
     def __init__(self, text: str, file_type: str, hidden: Iterable[Span], kept: Sequence[Span] = ()) -> None:
         self.text, self.file_type = text, file_type
@@ -136,8 +138,8 @@ class _Passage:
         self.marks = sorted(marks)
 
     def pieces(self, start: int, end: int, spans: Sequence[Span]) -> list[Piece]:
-        """Return the text from ``start`` to ``end`` of the passage as it is shown, cut at ``spans``, such
-        as the words of the query."""
+        """Return the passage from ``start`` to ``end`` as it is shown, cut at ``spans``, such as the words of
+        the query."""
         return list(shown_pieces(self.text, spans, (start, end), self.marks))
 
 
@@ -150,8 +152,8 @@ def _without(marks: Iterable[Mark], kept: Sequence[Span]) -> list[Mark]:
 
 
 def _blocks(passage: _Passage, spans: Sequence[Span]) -> Iterator[Block]:
-    """Return the blocks of a text. Neighbouring lines of a paragraph, quotation or code are one block; in a
-    PDF only lines that continue across the end of a column are."""
+    """Return the blocks of a text. Neighbouring lines of a paragraph, quotation or code are one block. In a
+    PDF only lines that continue after the end of a column are joined."""
     kind, pieces, width = None, [], 0
     is_pdf = passage.file_type == "pdf"
     for line_kind, line in _lines(passage, spans):

@@ -1,4 +1,4 @@
-"""The documents that are nearest in meaning to a document or to a text, from the vectors of a store."""
+"""The documents nearest in meaning to a document or to a text, from the vectors of a store."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rag_core.store.calibration import NEIGHBOURS, UNRELATED, Calibration, calib
 from rag_core.store.connection import rows_at_once
 from rag_core.types import Document, Filters, Similar, Vectors, Viewer
 
-_MOST_PASSAGES = 200  # of a document, whose vectors are averaged
-_NEAREST = 100  # passages that are looked at first
+_MOST_PASSAGES = 200  # passages of a document whose vectors are averaged
+_NEAREST = 100  # passages that are compared first
 _RELEVANT = (UNRELATED + NEIGHBOURS) / 2
 
 
 def mean_vector(db: sqlite3.Connection, identity_id: int, chunk_ids: Iterable[int]) -> Vectors | None:
-    """The mean of the vectors of chunks, of length 1; None while none of them has a vector."""
+    """Return the mean of the vectors of chunks, scaled to length 1; None if no chunk has a vector."""
     embedded, vectors = embeddings.vectors_of(db, identity_id, list(chunk_ids)[:_MOST_PASSAGES])
     if not embedded:
         return None
@@ -34,8 +34,8 @@ def similar(
 ) -> list[Similar]:
     """Return the documents with passages nearest to the vector of ``scope``, nearest first.
 
-    Each document appears once, with its nearest passage; of equal documents only the first by path. The
-    document ``without`` and its copies are left out. Documents with a path in ``linked`` are marked.
+    Each document appears once, with its nearest passage. Of equal documents only the first by path appears.
+    The document ``without`` and its copies are left out. Documents with a path in ``linked`` are marked.
     """
     if scope.vector is None:
         return []
@@ -66,8 +66,8 @@ def _rounded(similarity: float) -> float:
 
 
 def _best_passages(db: sqlite3.Connection, near: Mapping[int, float]) -> dict[int, sqlite3.Row]:
-    """Return the nearest passage of each document, by document id; the first in the document if several are
-    equally near."""
+    """Return the nearest passage of each document, by document id. Of equally near passages, the first in the
+    document is returned."""
     rows = find.chunks(db, near)
     best: dict[int, sqlite3.Row] = {}
     for row in sorted(rows.values(), key=lambda row: (-_rounded(near[row["id"]]), row["chunk_index"])):

@@ -1,4 +1,4 @@
-"""Highlights and snippets of a passage, and the markup in it that is not shown."""
+"""Highlights and snippets of a passage, and its markup that is not shown."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rag_core.types import Forms, Phrase
 SNIPPET_LENGTH = 320
 """Characters of a snippet."""
 MAX_SPANS = 200
-"""The most highlights of a text."""
+"""Maximum number of highlights in a text."""
 _DIGIT = re.compile(r"\d")
-_UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, ue
-_A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
+_UMLAUT = re.compile("(?<=[aou])e")  # ä, ö and ü may be written as ae, oe, ue
+_A_WORD = 20  # characters by which a snippet may be longer or shorter, so that it ends with a word
 
 
 def highlight(
@@ -32,7 +32,7 @@ def highlight(
     """Return the (start, end) of every match of a query's words and phrases in ``text``, in order.
 
     A word also matches its inflections (``index`` in *indexing*), as in the stemmed index. A phrase also
-    matches where a document of ``file_type`` shows it.
+    matches text that looks like the phrase once a document of ``file_type`` is shown without markup.
     """
     folded, origins = _fold_in_place(cells_apart(text, file_type) if phrases else text)
     asked = _sought(tuple(words))
@@ -50,7 +50,7 @@ def highlight(
 
 
 def _united(marked: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the first spans, in order, with those that touch as one."""
+    """Return the first spans, in order. Touching spans are joined."""
     spans: list[Span] = []
     for start, end in sorted(marked):
         if spans and start <= spans[-1][1]:
@@ -75,7 +75,7 @@ def _phrases_shown(text: str, phrases: Sequence[Phrase], file_type: str) -> list
 
 
 def _numbers_held(folded: str, asked: Mapping[str, Forms]) -> list[Span]:
-    """Return the spans of numbers and dates that the query asks for, in any notation."""
+    """Return the spans of numbers and dates in the query, in any notation."""
     held: list[Span] = []
     for number in numbers(folded):
         names_month = number.month in asked and number.month not in number.parts
@@ -119,7 +119,7 @@ _fold = lru_cache(maxsize=4096)(fold)
 def best_window(
     text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH, hidden: Sequence[Span] = ()
 ) -> Span:
-    """Return the span of about ``length`` characters with the most telling highlights, cut between words;
+    """Return the span of about ``length`` characters with the most telling highlights, cut between words.
     ``hidden`` spans do not count towards the length."""
     if hidden:
         return _window_around(text, apart(spans, hidden), length, hidden)
@@ -149,8 +149,8 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
 
 
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:
-    """Return where the stretch with the most different highlights starts, a little before them. A phrase
-    counts as its words. A word that is rare in ``text`` counts up to double."""
+    """Return the start of the part with the most different highlights, a little before the first of them. A
+    phrase counts as its words. A word that is rare in ``text`` counts up to double."""
     marked = _stems(text, spans)
     weights: dict[str, float] = {}
     for words, count in Counter(marked).items():
@@ -178,11 +178,11 @@ def _stems(text: str, spans: Sequence[Span]) -> list[str]:
 def left_out_spans(
     text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
 ) -> tuple[Span, ...]:
-    """Return the (start, end) of the parts of a passage that are not shown, in order; empty if nothing else
-    would be left.
+    """Return the (start, end) of the parts of a passage that are not shown, in order. The result is empty if
+    nothing else would be left.
 
-    These are tags, comments and character references of Markdown, unless one of the ``spans`` begins or ends
-    in them; and the ``furniture``, unless only that contains the spans.
+    These parts are tags, comments and character references of Markdown, unless one of the ``spans`` begins or
+    ends in them. The ``furniture`` is also left out, unless only the furniture contains the spans.
     """
     tags: list[Span] = []
     if file_type == "markdown" and ("<" in text or "&" in text):
@@ -203,12 +203,12 @@ def left_out_spans(
 
 
 def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """Return those of ``spans`` that overlap none of ``others``."""
+    """Return the ``spans`` that overlap none of ``others``."""
     return [span for span in spans if not any(a < span[1] and span[0] < b for a, b in others)]
 
 
 def holding_none(hidden: Iterable[Span], spans: Sequence[Span]) -> list[Span]:
-    """Return those of the ``hidden`` spans in which none of ``spans`` begins or ends."""
+    """Return the ``hidden`` spans in which none of ``spans`` begins or ends."""
     return [
         (start, end)
         for start, end in hidden
@@ -223,7 +223,7 @@ def pieces(
     hidden: Iterable[Span] = (),
 ) -> Iterator[tuple[str, bool]]:
     """Cut the ``window`` of ``text`` (default: all) into pieces, each with whether it is one of ``spans``.
-    ``hidden`` spans are left out; a tag between words becomes a space, a character reference its
+    ``hidden`` spans are left out. A tag between words becomes a space, and a character reference becomes its
     character."""
     marks = [Mark(start, end, instead(text[start:end])) for start, end in hidden]
     return shown_pieces(text, spans, window or (0, len(text)), marks)
@@ -233,7 +233,7 @@ def shown_pieces(
     text: str, spans: Iterable[Span], window: Span, marks: Iterable[Mark]
 ) -> Iterator[tuple[str, bool]]:
     """Cut the ``window`` of ``text`` into pieces, each with whether it is one of ``spans``. Each of the
-    ``marks`` is replaced by what it is shown as."""
+    ``marks`` is replaced by its shown text."""
     spans = sorted(spans)
     position, end = window
     for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end)):

@@ -1,4 +1,4 @@
-"""The order of the results that fit, where it is not that of their scores."""
+"""The order of the results that fit, if it is not the order of their scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rag_core.types import Hit, Sort
 
 
 def in_order(hits: Sequence[Hit], sort: Sort) -> list[Hit]:
-    """Sort the hits that fit by date or by title; the others follow in their present order. Hits with equal
+    """Sort the hits that fit by date or by title. Other hits follow in their present order. Hits with equal
     dates or titles keep their order."""
     fitting = [hit for hit in hits if hit.relevant]
     near_misses = [hit for hit in hits if not hit.relevant]

@@ -1,6 +1,6 @@
-"""The first stage of a search: what a query asks of these stores, for this viewer.
+"""The first stage of a search: interpreting a query for these stores and this viewer.
 
-The stores tell which keys are properties, which filters match nothing, and which words nobody wrote.
+The stores tell which keys are properties, which filters match nothing, and which words no passage has.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rag_core.types import Filters, Mode, Notice, Query, Viewer
 
 @dataclass(frozen=True, slots=True)
 class Interpreted:
-    """A query after `understand`, ready to be searched."""
+    """A query after `understand`, ready to search."""
 
-    query: Query  #: With the words that are looked for.
-    allowed: find.Eligible  #: What may be found, by one viewer.
+    query: Query  #: The query with the words to search.
+    allowed: find.Eligible  #: The documents that may be found, for one viewer.
     unmatched: find.Unmatched  #: The filters that no document matches.
-    notices: tuple[Notice, ...] = ()  #: What of the query is not searched as it stands.
+    notices: tuple[Notice, ...] = ()  #: Remarks on parts of the query that are not searched as typed.
 
 
 def understand(
@@ -37,9 +37,9 @@ def understand(
 ) -> Interpreted:
     """Interpret a query of `asked` and its ``filters`` for these stores.
 
-    A key that names a property of a document becomes a filter, and words that no passage has are replaced by
-    similar ones, but for the ``known`` ones, which are no typing errors. Of a pasted text only the rarest
-    words are searched. Stores that cannot be read are left out.
+    A key that names a property of a document becomes a filter. Words that no passage has are replaced by
+    similar words, except ``known`` words, which are not typing errors. Of a pasted text only the rarest words
+    are searched. Stores that cannot be read are left out.
     """
     remarks = [Notice.of(remark) for remark in query.remarks]
     if keys := other_keys(query.raw):
@@ -57,8 +57,8 @@ def understand(
 
 
 def _spelled(query: Query, stores: Sequence[Store], viewer: Viewer, known: Set[str]) -> Query:
-    """Return ``query`` with the other spellings of its words, and with corrections of those that no passage
-    has and that are not ``known``."""
+    """Return ``query`` with other spellings of its words, and with corrections of words that no passage has
+    and that are not ``known``."""
     spellings = word_forms.other_forms(stores, query, viewer)
     for word, others in spelling.together_or_apart(stores, query, viewer).items():
         spellings[word] = (*spellings.get(word, (word,)), *others[1:])
@@ -69,7 +69,7 @@ def _spelled(query: Query, stores: Sequence[Store], viewer: Viewer, known: Set[s
 
 
 def _property_names(stores: Sequence[Store], viewer: Viewer) -> dict[str, str]:
-    """Return the property names of the documents that ``viewer`` may see, by their `key_of`."""
+    """Return the property names in the documents that ``viewer`` may see, by their `key_of`."""
     names: dict[str, str] = {}
     for store in stores:
         with suppress(StoreError), store.read() as db:

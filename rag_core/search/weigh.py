@@ -4,31 +4,28 @@ Two numbers are computed for each passage. The *value* orders the passages of on
 
     value = similarity + 0.2 · coverage² + 0.22 · coverage · words + 0.2 · title + 0.15 · named
 
-*Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; its
-square counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25
-over the best one's: having the words says more than having most of them. Where a question in other words
-shares one word with a passage, that says little, so *words* counts by the coverage, and less where no passage
-has half of the query. Code answers a question of several words only if it has them: it loses 0.05 for those
-that it lacks. *Title* is the F1 of the query's
-and the title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages
-names the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector
-gets the similarity that passages with such words have, mostly those of the same query; the more of them there
-are, the more words count. A rarer word that only other passages of its document have counts by three
-quarters, and less in a document of more than four passages. Where few documents have every word, they get 0.3
-more, by words alone 0.8, and twice that if no passage has them all. For a query of codes alone a passage that
-has them as they were typed gets 0.5.
+*Coverage* is the share of the query's information (the sum of its words' IDF) in the passage. Its square
+counts less if all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 divided
+by the best one. It is multiplied by the coverage, as one shared word says little, and counts less if no
+passage has half of the query. *Title* is the F1 of the query's and the title's words, for titles with most of
+the query. *Named* is 1 if one of the three best passages names the document. By words alone the value is b +
+0.2 · title + 0.15 · named. Code loses 0.05 for missing words of a question of several words. A passage
+without a vector gets the similarity of passages with such words, mostly of the same query; the more of them
+there are, the more words count. A rarer word only in other passages of its document counts three quarters,
+and less in a document of more than four passages. If few documents have every word, they get 0.3 more, by
+words alone 0.8, and twice that if no passage has all words. For a query of codes alone, a passage with the
+codes as typed gets 0.5.
 
-The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
-−0.1 for a passage with only one of several words, which makes part of its similarity.
-The score is a logistic curve of it, raised to the best score of those that follow. Documents that are called
-as the query come first, then those whose name begins with it (unless it is one word that passages hold), then
-the others by value, last what cannot fit. The few passages with every word of the query fit, however
-far they are in meaning: a rare word says little to a model. In a store whose passages are near to questions
-that nothing answers, as many short ones are, similarities count less. A passage of which nothing is embedded,
-such as furniture, fits only with every word as it was typed. Words that neither a passage nor the embedder's
-vocabulary has may be made up: the more of them, the more similarity it takes. For a query that is only a
-number, a date or a code, no passage without it fits. Base64 and minified code never fit. The weights are
-those of decision 4.
+The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF.
+It loses 0.1 for a passage with only one of several words. The score is a logistic curve of the signal, raised
+to the best score of the passages that follow. Documents with the query as their name come first, then those
+whose name begins with it (unless it is one word that passages contain), then the others by value, and last
+those that cannot fit. If few passages have every word of the query, they fit, as a rare word says little to a
+model. Similarities count less in a store whose passages are near to questions that nothing answers, as many
+short ones are. A passage with nothing embedded, such as furniture, fits only with every word as typed. Words
+that neither a passage nor the embedder's vocabulary has may be made up: the more of them, the more similarity
+is needed. For a query of only a number, a date or a code, a passage without it never fits. Base64 and
+minified code never fit. The weights are those of decision 4.
 """
 
 from __future__ import annotations
@@ -50,50 +47,50 @@ from rag_core.text.words import alternatives, occurrences, query_words, split_wo
 from rag_core.types import Mode, Number, Query
 
 RELEVANT = 0.5
-_NEARLY = 0.49  # the highest score of what does not fit
+_NEARLY = 0.49  # maximum score of a passage that does not fit
 _K1, _B = 1.2, 0.75  # BM25's, as in SQLite's FTS5
-_BM25_BOUND = _K1 + 1  # what BM25 of one word tends to, as a multiple of its weight
+_BM25_BOUND = _K1 + 1  # limit of one word's BM25, as a multiple of its weight
 FEW_HOLDERS = 20
-"""If at most this many passages have every word of a query, they fit for that: a reader can look through
-them."""
+"""If at most this many passages have every word of a query, they fit for that reason: a reader can look
+through them."""
 
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
-_HALF = 0.5  # of a query: where no passage covers it, words count less
-_CODE = -0.05  # in the value, times the share of a question that code does not hold
-_QUESTION = 3  # words of a query that may be a question
-_WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
-_TELLING = 3  # passages whose names of other documents count
-_BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
+_HALF = 0.5  # of a query: if no passage covers it, words count less
+_CODE = -0.05  # in the value, times the share of a question that is missing in code
+_QUESTION = 3  # minimum words of a query that may be a question
+_WORDS_ALONE = 0.25  # in the value, times the share of passages found by words that have no vector
+_TELLING = 3  # number of passages whose names of other documents count
+_BEGUN = 0.4  # instead of the title's, for a name that begins with the whole query
 _SIGNAL_WORDS, _SIGNAL_ONE = 0.6, -0.1  # one word of several may well mean something else
 _MADE_UP = 0.3  # off the signal, times the square of the share of the words that may be made up
-_NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
+_NOWHERE = 8.0  # information of a word that is missing in 1,500 passages; in fewer it says less
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
-_MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
+_MOST_OF_QUERY = 0.7  # share of the query that a title must have: one name of a question says little
 _EVERY_WORD: Mapping[Mode, float] = {"hybrid": 0.3, "lexical": 0.8, "vector": 0.0}
-"""In the value, of a document with every one of several words of the query, if few have them all."""
-_AS_TYPED = 0.5  # in the value, of a passage with a code as it was typed: parts in a row are a near thing
+"""In the value, for a document with all of several words of the query, if few documents have them all."""
+_AS_TYPED = 0.5  # in the value, for a passage with a code as typed: parts in a row are only a near match
 _ELSEWHERE = 0.75  # of a word's information, in a document of up to four passages
-_LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
+_LEXICAL_COVERAGE = 0.3  # in the signal by words alone; the rest is BM25
 
 
 class Candidate(NamedTuple):
     """A passage that may become a hit."""
 
     chunk_id: int
-    text: str  #: What is weighed: folded, with title, headings, tags and terms.
+    text: str  #: The text that is weighed: folded, with title, headings, tags and terms.
     title: str = ""
     is_named: bool = False  #: Whether the query is its document's name.
-    begun: float = 0.0  #: The share of a name of its document that the query begins, 0 to 1.
-    by_words: bool = False  #: Whether the index of words gave it.
-    similarity: float | None = None  #: The cosine to the query; None if it is not known.
+    begun: float = 0.0  #: The share of its document's name that the query is the beginning of, 0 to 1.
+    by_words: bool = False  #: Whether it was found by words.
+    similarity: float | None = None  #: The cosine to the query; None if unknown.
     is_data: bool = False  #: Whether it is data, such as base64.
-    is_silent: bool = False  #: Whether nothing in it is embedded: it is furniture, or only a name.
+    is_silent: bool = False  #: Whether nothing in it is embedded, because it is furniture or only a name.
     is_code: bool = False  #: Whether its document is code.
     date: str = ""  #: The date of its document; ISO 8601.
-    #: Rarer units that its document holds anywhere, if they stand apart and this passage has most of them.
+    #: Rarer units anywhere in its document, if they are far apart and this passage has most of them.
     of_document: frozenset[str] = frozenset()
-    length: int = 1  #: How many passages its document has; known if ``of_document`` is.
+    length: int = 1  #: Number of passages of its document; known if ``of_document`` is.
 
 
 class Weighed(NamedTuple):
@@ -102,13 +99,13 @@ class Weighed(NamedTuple):
     candidate: Candidate
     score: float  #: From 0 to 1, never rising down the list.
     reasons: tuple[str, ...]
-    bm25: float | None = None  #: Where words count.
+    bm25: float | None = None  #: BM25 of the passage; None if words do not count.
     words_share: float | None = 1.0  #: As in `Hit`.
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The query, with what is needed to compare candidates with it."""
+    """The query, with the values needed to compare candidates with it."""
 
     query: Query
     mode: Mode
@@ -116,29 +113,29 @@ class _Asked:
     total: float  #: The information of the whole query.
     words: Mapping[str, set[str]]  #: The words as typed, each with its units.
     numbers: Sequence[Number]
-    highest: float  #: The similarity that passages mostly stay below where nothing answers.
+    highest: float  #: The similarity that most passages stay below if nothing answers.
 
 
 class _Match(NamedTuple):
-    """A candidate with how well its words match the query."""
+    """A candidate, with how well its words match the query."""
 
     candidate: Candidate
-    held: frozenset[str]  #: The units that it holds.
-    elsewhere: frozenset[str]  #: Those that only other passages of its document hold.
+    held: frozenset[str]  #: The units in the passage.
+    elsewhere: frozenset[str]  #: The units that are only in other passages of its document.
     bm25: float
-    coverage: float  #: The share of the query's information that it holds, 0 to 1.
-    title: float  #: How far its title is the query, 0 to 1.
+    coverage: float  #: The share of the query's information that the passage contains, 0 to 1.
+    title: float  #: How well its title matches the query, 0 to 1.
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What decides whether a candidate fits, the same for all candidates of a query."""
+    """The rules that decide whether a candidate fits, the same for all candidates of a query."""
 
     asked: _Asked
-    guessed: frozenset[str]  #: Units for misspelled words: nothing fits because of them.
-    made_up: float  #: What is taken off each signal for words that may be made up.
+    guessed: frozenset[str]  #: Units that replace misspelled words: nothing fits because of them.
+    made_up: float  #: Subtracted from each signal for words that may be made up.
     lifts: bool  #: Whether a passage with every word fits.
-    only_apart: bool  #: Whether every word stands in documents, but not in one passage.
+    only_apart: bool  #: Whether every word is in documents, but not all in one passage.
     needs_number: bool  #: Whether only a passage with the number fits.
     may_begin: bool  #: Whether a name that begins with the query counts as named.
 
@@ -147,12 +144,13 @@ class _Place(NamedTuple):
     """The sort key of a candidate; the greatest comes first."""
 
     is_guess: bool  #: Whether it fits a query whose words were corrected.
-    tier: int  #: 0 for what cannot fit, 1 for most, 2 if its name begins so, 3 if it is called so.
+    #: 0 if it cannot fit, 1 for most, 2 if its name begins with the query, 3 if its name is the query.
+    tier: int
     value: float
     date: str
-    age: int  #: Negative: of two equal passages the one that was read first comes first.
-    score: float  #: From 0 to 1, by itself.
-    position: int  #: Where its match stands.
+    age: int  #: Negative: of two equal passages, the one that was read first comes first.
+    score: float  #: From 0 to 1, without regard to other candidates.
+    position: int  #: The index of its match.
 
 
 def weigh(
@@ -164,7 +162,7 @@ def weigh(
     real: Set[str] = frozenset(),
     highest: float = HIGHEST,
 ) -> list[Weighed]:
-    """Order the candidates, best first. Each of them already contains every phrase of the query.
+    """Order the candidates, best first. Each candidate already contains every phrase of the query.
 
     Args:
         candidates: The passages of `gather`.
@@ -191,7 +189,7 @@ def weigh(
 
 
 def _bonus(match: _Match, rules: _Rules) -> float:
-    """What a candidate's value gets for holding all words, or all codes as they were typed."""
+    """Return what is added to a candidate's value if it has all words, or all codes as typed."""
     asked, bonus, text = rules.asked, 0.0, match.candidate.text
     if rules.lifts and len(asked.words) > 1 and _has_every_word(match, asked):
         bonus += _EVERY_WORD[asked.mode] * (2 if rules.only_apart else 1)
@@ -200,7 +198,7 @@ def _bonus(match: _Match, rules: _Rules) -> float:
 
 
 def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
-    """Return the candidates of a query without words, in their present order; all of them fit, with score
+    """Return the candidates of a query without words, in their present order. All of them fit, with score
     1."""
     reason = "holds it exactly" if query.phrases else "matches the filters"
     return [Weighed(candidate, 1.0, (reason,)) for candidate in candidates]
@@ -215,7 +213,7 @@ def _asked(query: Query, idf: Mapping[str, float], mode: Mode, highest: float) -
 def _in_order(
     places: Sequence[_Place], matches: Sequence[_Match], named: Set[int], asked: _Asked
 ) -> list[Weighed]:
-    """Return the candidates, best first, with their reasons; no score is lower than one that follows."""
+    """Return the candidates, best first, with their reasons. Scores never rise down the list."""
     anything_fits = any(place.score >= RELEVANT for place in places)
     words_held: dict[tuple[frozenset[str], frozenset[str]], str] = {}
     weighed: list[Weighed] = []
@@ -266,8 +264,8 @@ def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
 def _match(
     candidate: Candidate, counts: Mapping[str, int], length: float, title: float, asked: _Asked
 ) -> _Match:
-    """Measure a candidate by its ``counts`` of units; ``length`` is relative to the average. A unit that only
-    other passages of its document have counts in part, and less the more passages there are."""
+    """Measure a candidate by its ``counts`` of units. ``length`` is relative to the average. A unit only in
+    other passages of its document counts in part, and less the more passages there are."""
     norm = _K1 * (1 - _B + _B * length)
     bm25 = coverage = 0.0
     for unit, count in counts.items():
@@ -308,13 +306,13 @@ def _title(title: str, asked: _Asked) -> float:
 
 def _stand_in(bm25: float, coverage: float) -> float:
     """Estimate the similarity of a passage without a vector from its BM25 (divided by the best or its bound)
-    and coverage; the weights are least squares on seven judged sets."""
+    and coverage. The weights are least squares on seven judged sets."""
     return 0.17 + 0.35 * bm25 + 0.06 * coverage
 
 
 def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
-    """Return the number by which each candidate is ordered, without the bonus for documents that better
-    passages name."""
+    """Return the ordering value of each candidate, without the bonus for documents that better passages
+    name."""
     if asked.mode == "vector":
         return [match.candidate.similarity or 0.0 for match in matches]
     best = max([match.bm25 for match in matches], default=0.0) or 1.0
@@ -366,7 +364,8 @@ def _without_vector(matches: Sequence[_Match], best: float) -> tuple[float, floa
 def _named_by_others(matches: Sequence[_Match], values: Sequence[float]) -> frozenset[int]:
     """Return the positions of candidates whose document is named by a better passage among the best ones.
 
-    A passage whose own title holds the query is itself the target, so what it names does not count.
+    A passage whose own title contains the query is itself the target, so the documents that it names do not
+    count.
     """
     named: set[int] = set()
     for telling in nlargest(_TELLING, range(len(matches)), key=lambda index: values[index]):
@@ -460,7 +459,7 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
 
 
 def _held_together(match: _Match) -> frozenset[str]:
-    """Return the units that a candidate holds, with those of its whole document if that is short."""
+    """Return the units of a candidate, with the units of its whole document if the document is short."""
     return match.held | match.elsewhere if match.candidate.length <= TOGETHER else match.held
 
 
@@ -469,7 +468,8 @@ def _has_every_word(match: _Match, asked: _Asked) -> bool:
 
 
 def _chance(match: _Match, rules: _Rules) -> float:
-    """Return the probability, 0 to 1, that a candidate is relevant; other candidates do not change it."""
+    """Return the probability, 0 to 1, that a candidate is relevant. It does not depend on other
+    candidates."""
     asked, curve = rules.asked, CURVES[rules.asked.mode]
     similarity = match.candidate.similarity
     if similarity is not None:
@@ -489,8 +489,8 @@ def _chance(match: _Match, rules: _Rules) -> float:
 
 
 def _without_guesses(match: _Match, rules: _Rules) -> _Match:
-    """Return the match without the corrections of misspelled words in it. Corrections may order candidates,
-    but must not be the reason why one fits."""
+    """Return the match without corrections of misspelled words. Corrections may order candidates, but must
+    not be the reason why a candidate fits."""
     if rules.guessed.isdisjoint(match.held):
         return match
     idf, held = rules.asked.idf, match.held - rules.guessed

@@ -1,5 +1,5 @@
-"""Vector indexes: one protocol to search them, one to fill remote ones, which have a copy of every chunk. The
-store's file stays the truth."""
+"""Vector indexes: a protocol for searching them, and one for filling remote indexes with a copy of every
+chunk. The store's file always decides."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from rag_core.types import Filters, Vectors
 
 NO_FILTERS = Filters()
-"""Filters that leave nothing out."""
+"""Filters that leave out nothing."""
 
 Metadata = Mapping[str, str | int | bool | tuple[str, ...]]
-"""What a remote index can filter by; made by ``payload.metadata``."""
+"""The fields that a remote index can filter by, created by ``payload.metadata``."""
 
 
 class Match(NamedTuple):
@@ -27,33 +27,34 @@ class Match(NamedTuple):
 
 
 class VectorIndex(Protocol):
-    """Finds the nearest chunks. The caller checks them, and asks for more when too few are eligible."""
+    """Finds the nearest chunks. The caller checks them, and asks for more if too few are eligible."""
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
-        """The ``k`` chunks nearest to ``query`` (shape (dimension,)), best first; fewer only if there are
-        no more, or the index cannot look further. It may leave out chunks that do not fit ``filters``,
-        never others. Raises VectorError."""
+        """Return the ``k`` chunks nearest to ``query`` (shape (dimension,)), best first. Fewer are returned
+        only if there are no more, or the index cannot look further.
+
+        The index may leave out chunks that do not match ``filters``, but no others. Raises VectorError.
+        """
 
     @property
     def is_exact(self) -> bool:
-        """Whether the similarities of the last search were exact. If not, the caller computes them
-        again."""
+        """Whether the similarities of the last search were exact. If not, the caller computes them again."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
-    """A chunk as a remote index keeps it."""
+    """A chunk as it is stored in a remote index."""
 
     key: str
     vector: Vectors  #: Shape (dimension,).
     text: str  #: The chunk's text.
-    #: Everything else that rebuilds the chunk and its document: a JSON object.
+    #: Everything else needed to rebuild the chunk and its document: a JSON object.
     doc: Mapping[str, Any] = field(default_factory=dict)
-    metadata: Metadata = field(default_factory=dict)  #: What filters ask for.
+    metadata: Metadata = field(default_factory=dict)  #: The fields that filters compare.
 
 
 class Receipt(NamedTuple):
-    """The keys that were put into (or removed from) the index, and those that it refused for good: key →
+    """The keys that were put into (or removed from) the index, and the keys that it refused for good: key →
     reason."""
 
     sent: tuple[str, ...] = ()
@@ -64,34 +65,34 @@ Settled = Callable[[Receipt], None]
 
 
 def unnoticed(_: Receipt) -> None:
-    """Do nothing: for callers that only want the final receipt."""
+    """Do nothing, for callers that only need the final receipt."""
 
 
 class RemoteIndex(VectorIndex, Protocol):
-    """A vector index outside the store's file. Thread-safe. Every method raises VectorsUnreachable if a
-    later attempt may succeed, else VectorError."""
+    """A vector index outside the store's file. Threads may share it. Every method raises VectorsUnreachable
+    if a later attempt may succeed, else VectorError."""
 
     @property
     def server(self) -> str:
-        """The address of the server that gets the texts, '' if they stay in this process."""
+        """The address of the server that receives the texts; '' if they stay in this process."""
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """Create the index for ``owner``, or check the shape and owner of an existing one; ``take_over``
-        changes its owner. Raises VectorError that names the difference, and removes what this call made."""
+        """Create the index for ``owner``, or check the shape and owner of an existing index. ``take_over``
+        changes its owner. Raises VectorError with the difference, and then removes what this call created."""
 
     def owner(self) -> str:
-        """The owner of the index; ``""`` if there is no index or it has no owner."""
+        """Return the owner of the index; ``""`` if there is no index or it has no owner."""
 
     def drop(self, owner: str) -> None:
         """Delete the index, or the rest of it, if it belongs to ``owner``. Otherwise do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """Add ``records``, or replace those with the same key (the last one counts). They are read while
-        they are sent; ``settled`` gets the receipt of each request. A bad record alone is refused, not its
-        batch."""
+        """Add ``records``, or replace those with the same key (the last one counts). They are read while they
+        are sent. ``settled`` is called with the receipt of each request. A bad record is refused alone,
+        without its batch."""
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """Remove the chunks ``keys``. Keys that the index does not have are no error."""
+        """Remove the chunks with these keys. Keys that the index does not have are no error."""
 
     def keys(self) -> Iterator[str]:
         """Yield the key of every record in the index, in any order."""

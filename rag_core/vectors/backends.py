@@ -1,4 +1,4 @@
-"""The vector indexes that a store can have, by the name of their kind, which begins their addresses."""
+"""The vector indexes that a store can have, by the name of their kind. An address begins with that name."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 VectorOptions = Mapping[str, Any]
-"""What the owner configured for each kind that is built in."""
+"""The owner's options for each built-in kind."""
 
 
 def vector_options(settings: Settings) -> dict[str, Any]:
-    """Return the options of each kind of remote vector index, made from ``settings``: kind → options."""
+    """Return the options of each kind of remote vector index from ``settings``: kind → options."""
     rows = [row for row in VECTOR_INDEXES.values() if row.opens]
     return {row.name: options_from(settings, row.opener.options_type) for row in rows}
 
 
 def _opener(kind: str) -> Any:
     """Return the object that addresses and opens indexes of a kind, such as a class derived from `Remote`.
-    Raises InvalidInput for an unknown kind, VectorError if its package is broken."""
+    Raises InvalidInput for an unknown kind, and VectorError if its package is broken."""
     row = VECTOR_INDEXES.get(kind) or added_vector_indexes().get(kind)
     if row is None or not row.opens:
         raise InvalidInput(f"There is no vector index called {kind[:80]!r}.", f"Use {', '.join(kinds())}.")
@@ -38,8 +38,9 @@ def _opener(kind: str) -> Any:
 def address_of(
     kind: str, store: str, options: VectorOptions, identity: EmbedderIdentity | None = None
 ) -> str:
-    """The address of the index for the store ``store``, '' for its own file. With ``identity``, the address
-    of the new index while the store switches to this embedder. Raises InvalidInput for an unknown kind."""
+    """Return the address of the index for the store ``store``; '' for its own file. With ``identity``, return
+    the address of the new index while the store switches to this embedder. Raises InvalidInput for an unknown
+    kind."""
     from rag_core.vectors.remote import short_mark
 
     variant = short_mark(str(identity)) if identity else ""
@@ -47,13 +48,13 @@ def address_of(
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds of vector index that stores can have here: built-in ones, then those of installed packages
-    that work."""
+    """Return the kinds of vector index that stores can have here: built-in kinds, then those of working
+    packages."""
     return (*VECTOR_INDEXES, *foreign.usable())
 
 
 def text_goes_to(kind: str, options: VectorOptions) -> str:
-    """Say where the text in a vector index of this kind goes. Raises InvalidInput for an unknown kind,
+    """Say where text in a vector index of this kind is sent. Raises InvalidInput for an unknown kind, and
     VectorError if its package is broken."""
     if kind in options:
         return str(options[kind].destination)
@@ -61,13 +62,14 @@ def text_goes_to(kind: str, options: VectorOptions) -> str:
 
 
 def backend_of(address: str) -> str:
-    """The kind of the index at ``address``."""
+    """Return the kind of the index at ``address``."""
     return address.partition("://")[0] if address else LOCAL
 
 
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:
-    """Return the index at ``address`` for vectors of this dimension and metric; it need not exist. Connects
-    to nothing yet. Raises VectorError if its package is not installed, InvalidInput for a bad address."""
+    """Return the index at ``address`` for vectors of this dimension and metric. The index may not exist, and
+    nothing is connected yet. Raises VectorError if its package is not installed, and InvalidInput for a bad
+    address."""
     kind = backend_of(address)
     index: RemoteIndex = _opener(kind)(address, dimension, metric, options.get(kind))
     return index
@@ -82,7 +84,7 @@ def existing(address: str, options: VectorOptions) -> RemoteIndex:
 
 
 def none_there(address: str, *, is_copy: bool) -> VectorError:
-    """Return the error for an index that does not exist any more. ``is_copy``: another installation fills
+    """Return the error for an index that no longer exists. ``is_copy`` means that another installation fills
     it."""
     advice = "If the computer that fills it uses another address, attach that one and delete this copy."
     gone = f"There is no vector index at {address!r}."

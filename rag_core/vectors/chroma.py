@@ -1,10 +1,10 @@
-"""The vector index in Chroma: one collection a store, named after it.
+"""The vector index in Chroma: one collection for each store, named after the store.
 
-An upsert leaves the keys of an old record that the new one lacks, so each record names every key. Metadata is
-flat, and its lists are never empty. A collection learns its dimension from the first vector.
+An upsert keeps the keys of an old record that the new record lacks, so each record names every key. Metadata
+is flat, and its lists are never empty. A collection learns its dimension from the first vector.
 
-The package's own client waits for ever, goes through a proxy to this machine, and turns a failing server into
-a plain Exception, so it gets an HTTP client of ours. Its default embedding function would download a model.
+The package's own client waits for ever, uses a proxy even for this machine, and turns a failing server into a
+plain Exception. So it gets an HTTP client of ours. Its default embedding function would download a model.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ if TYPE_CHECKING:
     import httpx
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
-"""Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a third."""
+"""With these values, over 99 of 100 of the nearest ten are found, even among random directions. With the
+defaults, a third are missed."""
 
 METADATA_KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
-"""Every key that ``payload.metadata`` may give."""
+"""Every key that ``payload.metadata`` may return."""
 
 _MAX_ALTERNATIVES = 500
-"""In one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
+"""Maximum number of values in one filter, as they are looked up in SQLite, which takes no more than 1,000."""
 
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
-_NUMBER_BYTES = 6  # of base64, or fewer
+_NUMBER_BYTES = 6  # maximum, in base64
 _RECORD_BYTES = 256
 _NAMES_A_PAGE = 100
 _COLLECTION = re.compile(r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
@@ -148,7 +149,7 @@ class Chroma(Remote[ChromaService]):
     metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
     max_dimension = 65_536
     max_batch = 2000
-    max_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
+    max_bytes = 16 * 2**20  # a server accepts 40 MB by default
     other_place = "To make an index of its own, give the store another name."
 
     @staticmethod
@@ -158,7 +159,7 @@ class Chroma(Remote[ChromaService]):
 
     @classmethod
     def visible(cls, options: ChromaOptions) -> Iterator[str]:
-        """Yield the addresses of the server's collections that a store of Commonplace owns; see
+        """Yield the addresses of the server's collections that belong to a store of Commonplace; see
         Remote.visible."""
         with closing(ChromaService(options)) as service:
             for start in itertools.count(step=_NAMES_A_PAGE):

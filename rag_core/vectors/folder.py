@@ -1,5 +1,5 @@
-"""A folder that a vector engine uses inside this process. A lock keeps other processes out meanwhile: engines
-fail late, or not at all, when two share a folder. The system frees it on ``kill -9``."""
+"""A folder that a vector engine uses inside this process. A lock keeps other processes out, because engines
+fail late, or not at all, if two share a folder. The system frees the lock on ``kill -9``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Running(Generic[_T]):
 
 
 def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable[[_T], None]) -> Running[_T]:
-    """Return the engine ``name`` of ``folder``; it is started unless this process runs it already.
+    """Return the engine ``name`` of ``folder``. It is started unless this process already runs it.
 
-    Raises VectorsUnreachable while another process uses the folder, VectorError when it cannot be used, and
-    what ``start`` raises.
+    Raises VectorsUnreachable while another process uses the folder, VectorError if the folder cannot be used,
+    and the errors of ``start``.
     """
     folder = folder.resolve()
     with _starting:
@@ -54,7 +54,7 @@ def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable
 def _locked(folder: Path, name: str) -> FileLock:
     lock = FileLock(folder / "commonplace.lock", thread_local=False)
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # texts are in it
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # it contains texts
         lock.acquire(timeout=_WAIT_S)
     except Timeout:
         raise VectorsUnreachable(

@@ -20,16 +20,18 @@ class IndexPackage(Protocol):
     credentials itself, best in environment variables."""
 
     server: str
-    """Where vectors and texts go: '' for this machine, or an address like https://example.org."""
+    """Where vectors and texts are sent: '' for this machine, or an address like https://example.org."""
 
     def address(self, store: str, variant: str) -> str:
-        """Return the address of the index for the store ``store``, beginning with ``NAME://``. ``variant``
-        is '' or a short word: while a store's embedder is switched, it has two indexes with different
-        variants."""
+        """Return the address of the index for the store ``store``, beginning with ``NAME://``.
+
+        ``variant`` is '' or a short word. While a store's embedder is switched, the store has two indexes
+        with different variants.
+        """
 
     def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        """Return the index at ``address`` for vectors of this dimension and metric; it need not exist.
-        Sends no request. Raises VectorError."""
+        """Return the index at ``address`` for vectors of this dimension and metric. The index may not exist,
+        and no request is sent. Raises VectorError."""
 
     def existing(self, address: str) -> RemoteIndex:
         """Return the existing index at ``address`` with its actual dimension and metric. Raises
@@ -37,8 +39,8 @@ class IndexPackage(Protocol):
 
 
 def usable() -> tuple[str, ...]:
-    """The names of the packages that load and declare where texts go. `commonplace doctor` reports the
-    others."""
+    """Return the names of the packages that load and declare where texts are sent. `commonplace doctor`
+    reports the others."""
     names = []
     for name, row in added_vector_indexes().items():
         with suppress(VectorError):
@@ -56,7 +58,7 @@ def package_backend(extension: Extension) -> PackageBackend:
 
 
 class PackageBackend(Guarded):
-    """The backend of a package, with the methods of the built-in ones. ``options`` are always None."""
+    """The backend of a package, with the methods of the built-in backends. ``options`` are always None."""
 
     def address_of(self, store: str, variant: str, options: None) -> str:  # noqa: ARG002
         found = self._call(self._target.address, "address", store, variant)
@@ -73,7 +75,7 @@ class PackageBackend(Guarded):
 
     def _index(self, opened: object) -> RemoteIndex:
         index = _Index(self._extension, opened, VectorError)
-        index.server = self._target.server  # what `doctor` tells and private notes are kept from
+        index.server = self._target.server  # `doctor` shows it, and private notes are not sent to it
         return cast("RemoteIndex", index)
 
 

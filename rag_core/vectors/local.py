@@ -1,12 +1,16 @@
-"""The vector index inside the store's own file, which follows the file.
+"""The vector index inside the store's own file. It follows the changes of the file.
 
-Few vectors are in memory and all compared. Of many, only the signs of their numbers are in memory: the nearer
-two vectors, the more signs they share (random hyperplanes: Charikar, "Similarity estimation techniques from
-rounding algorithms", STOC 2002). The signs of a number lie together for all vectors, 64 numbers to a column,
-which is quick to count. Of those that share most signs, the numbers of the query are added up where their
-signs are positive; those with the largest sums are read from the file and compared exactly.
-Numbers are taken from the mean of the store's vectors, also those of the query (see `store.signs`): without
-that, half of the nearest of a model like E5 are missed, whose vectors all lie close together.
+Few vectors are kept in memory and all compared. Of many vectors, only the signs of their numbers (sign bits)
+are in memory. The nearer two vectors are, the more sign bits they share (random hyperplanes: Charikar,
+"Similarity estimation techniques from rounding algorithms", STOC 2002).
+
+The sign bits of a number are stored together for all vectors, 64 numbers to a column, which makes counting
+fast. For the vectors that share most sign bits, the numbers of the query are added up where their signs are
+positive. The vectors with the largest sums are read from the file and compared exactly.
+
+The mean of the store's vectors is subtracted from all numbers, including those of the query (see
+`store.signs`). Otherwise half of the nearest vectors would be missed with a model like E5, whose vectors are
+all close together.
 """
 
 from __future__ import annotations
@@ -30,17 +34,18 @@ from rag_core.store.file import Known, active_identity, generation
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import NO_FILTERS, Match
 
-LARGE = 20_000 * 384  # numbers that are compared in 3 ms on one core; with more, sign bits choose candidates
-FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
+LARGE = 20_000 * 384  # numbers compared in 3 ms on one core; with more numbers, sign bits choose candidates
+FEWEST_SIGNS = 256  # minimum dimension; shorter vectors have too few signs to choose by
 WIDTHS = (40, 6), (60, 12), (80, 24), (100, 40)
-"""How many vectors for each one that is wanted are added up, and how many of them are read: the first that
-finds enough of a store's nearest vectors."""
+"""Number of vectors for each requested one that are added up, and number of them that are read. A store uses
+the first pair that finds enough of its nearest vectors."""
 _FINDS_ENOUGH = 0.995
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
 _ZERO = np.zeros(1, np.float32)
-_NEAREST, _TRIED, _WANTED = 10, 50, 100  # to measure how many of the nearest are found, as searches ask
-_GONE = 0.1  # the share of vectors that are gone from the file before all are loaded again
+# numbers of neighbours, of vectors tried and of results, as in searches, for measuring recall
+_NEAREST, _TRIED, _WANTED = 10, 50, 100
+_GONE = 0.1  # share of vectors that are gone from the file before all are loaded again
 
 _VECTORS_A_READ = 4096
 _MINE = "FROM embeddings WHERE identity_id = ? AND vector <> x''"
@@ -58,7 +63,7 @@ class _Snapshot(NamedTuple):
 
 
 class LocalVectors:
-    """Search by cosine similarity over the embeddings of a store. Thread-safe."""
+    """Search by cosine similarity over the embeddings of a store. Threads may share it."""
 
     is_exact = True
 
@@ -68,8 +73,8 @@ class LocalVectors:
         self._snapshot: _Snapshot | None = None
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:  # noqa: ARG002
-        """See VectorIndex.search. Filters are ignored here: the caller checks them, which is cheap without
-        a network."""
+        """See VectorIndex.search. Filters are ignored here, because the caller checks them, which is fast
+        without a network."""
         found: list[Match] = []
         with self._store.read() as db:
             if (active := kept(db, active_identity)) is None:
@@ -79,11 +84,12 @@ class LocalVectors:
                 raise VectorError(message, "Search again.")
             matrix = self._follow(db, active)
             count = k
-            while matrix.count:  # a vector has several chunks, or none until the run that dropped them ends
+            while matrix.count:  # a vector has several chunks, or none until the run that removed them ends
                 near = nearest_to(db, matrix, query, count, active.width)
                 rows = rows_at_once(db, ["key", "id"], _CHUNKS, (json.dumps(list(near)),))
                 if len(rows) >= k or count >= matrix.count:
-                    found = [Match(key, near[id_]) for key, id_ in sorted(rows)]  # equally near ones by keys
+                    # equally near chunks are sorted by key
+                    found = [Match(key, near[id_]) for key, id_ in sorted(rows)]
                     break
                 count *= 4
         return sorted(found, key=lambda match: match.similarity, reverse=True)[:k]
@@ -101,8 +107,7 @@ class LocalVectors:
 
 
 def _refreshed(db: sqlite3.Connection, active: Known, matrix: Matrix) -> Matrix:
-    """Return the matrix with newly stored vectors added; it is rebuilt if many of its vectors are
-    deleted."""
+    """Return the matrix with newly stored vectors added. It is rebuilt if many of its vectors are deleted."""
     count = db.execute(f"SELECT count(*) {_MINE}", (active.id,)).fetchone()[0]
     fresh = Matrix.empty(active.mean, count)
     known = matrix if fresh.is_large == matrix.is_large else fresh
@@ -127,8 +132,8 @@ def _extended(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matri
 def nearest_to(
     db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int, width: int = 0
 ) -> dict[int, float]:
-    """The ``wanted`` vectors nearest to ``query``, in any order: id → similarity. Among many they are chosen
-    with a place in `WIDTHS`."""
+    """Return the ``wanted`` vectors nearest to ``query``, in any order: id → similarity. Among many vectors,
+    candidates are chosen with entry ``width`` of `WIDTHS`."""
     ids, rows = matrix.ids[: matrix.count], matrix.rows[: matrix.count]
     if matrix.is_large:
         sql = """SELECT json_group_array(e.id), CAST(group_concat(e.vector, '') AS BLOB)
@@ -146,8 +151,8 @@ def nearest_to(
 
 
 def measured_recall(db: sqlite3.Connection, known: Known) -> signs.Recall | None:
-    """How many of the exact ten nearest of some vectors `nearest_to` finds, with the least width that finds
-    enough, or the largest. None where all vectors are compared."""
+    """Return the share of the exact ten nearest of some vectors that `nearest_to` finds, with the smallest
+    width that finds enough, or the largest. Return None if all vectors are compared."""
     count = db.execute(f"SELECT count(*) {_MINE}", (known.id,)).fetchone()[0]
     matrix = Matrix.empty(known.mean, count)
     if not matrix.is_large:
@@ -172,7 +177,7 @@ class _Exact(NamedTuple):
 
 
 def _exact(db: sqlite3.Connection, known: Known, tried: Ids) -> _Exact:
-    """The nearest of the vectors ``tried``, found by comparing each with all."""
+    """Return the nearest of the vectors ``tried``, found by comparing each with all."""
     queries = _vectors_of(db, known, tried)
     best: list[list[tuple[float, int]]] = [[] for _ in queries]
     for ids, rows in signs.parts(db, known.id):
@@ -183,31 +188,31 @@ def _exact(db: sqlite3.Connection, known: Known, tried: Ids) -> _Exact:
 
 
 def _vectors_of(db: sqlite3.Connection, known: Known, ids: Ids) -> Vectors:
-    """The vectors with these ids, shape (ids, dimension)."""
+    """Return the vectors with these ids, shape (ids, dimension)."""
     one = f"SELECT vector {_MINE} AND id = ?"
     vectors = [db.execute(one, (known.id, number)).fetchone()[0] for number in ids.tolist()]
     return np.frombuffer(b"".join(vectors), "<f2").astype(np.float32).reshape(len(ids), -1)
 
 
-# Not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
+# Not @: BLAS would start threads and wait for them, which takes ten times as long on a busy machine.
 _products: Callable[[npt.NDArray[np.float32], Vectors], npt.NDArray[np.float32]]
 _products = partial(np.einsum, "ij,j->i")
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Vectors in memory. A matrix is immutable; `extended` returns one that shares its memory."""
+    """Vectors in memory. A matrix is immutable. `extended` returns a new one that shares its memory."""
 
-    mean: Vectors  #: What signs are about, shape (dimension,).
+    mean: Vectors  #: Subtracted before signs are taken, shape (dimension,).
     ids: Ids  #: Ascending.
-    rows: npt.NDArray[np.float32]  #: Shape (room, dimension); none in a large matrix.
-    signs: _Signs  #: Of a large matrix, shape (columns of 64, room).
+    rows: npt.NDArray[np.float32]  #: Shape (room, dimension); empty in a large matrix.
+    signs: _Signs  #: In a large matrix, shape (columns of 64, room).
     is_large: bool
-    count: int = 0  #: How many vectors there are; there may be room for more.
+    count: int = 0  #: Number of vectors; there may be room for more.
 
     @classmethod
     def empty(cls, mean: Vectors, room: int = 0) -> Matrix:
-        """Make an empty matrix for vectors with this mean, with memory for ``room`` vectors."""
+        """Create an empty matrix for vectors with this mean, with memory for ``room`` vectors."""
         dimension = len(mean)
         is_large = room * dimension > LARGE and dimension >= FEWEST_SIGNS
         rows = np.empty((0 if is_large else room, dimension), np.float32)
@@ -215,8 +220,8 @@ class Matrix:
         return cls(mean, np.empty(room, np.int64), rows, signs, is_large)
 
     def extended(self, ids: Ids, data: bytes) -> Matrix:
-        """Return a matrix with these vectors added. ``data`` are their numbers in 16 bits, or for a large
-        matrix their sign bits. Call it on the newest matrix only, as both share memory."""
+        """Return a matrix with these vectors added. ``data`` are their 16-bit numbers, or their sign bits in
+        a large matrix. Call this only on the newest matrix, because both share memory."""
         count = self.count + len(ids)
         known = self if count <= len(self.ids) else self._with_room(max(count, _GROWTH * self.count))
         new = slice(self.count, count)
@@ -236,10 +241,10 @@ class Matrix:
         return replace(self, ids=ids, rows=rows, signs=signs)
 
     def likely(self, query: Vectors, wanted: int, near: int) -> Ids:
-        """The ids of the ``wanted`` vectors that are probably nearest. They are chosen from the ``near``
-        vectors that share most sign bits with ``query``."""
+        """Return the ids of the ``wanted`` vectors that are probably nearest. They are chosen from the
+        ``near`` vectors that share most sign bits with ``query``."""
         ids, columns = self.ids[: self.count], self.signs[:, : self.count]
-        from_mean = query - self.mean  # what all vectors share says nothing about which are nearest
+        from_mean = query - self.mean  # the part that all vectors share does not tell which are nearest
         if near < self.count:
             distances = self._distances(from_mean)
             chosen = np.flatnonzero(distances <= np.partition(distances, near)[near])
@@ -254,8 +259,8 @@ class Matrix:
         return ids[np.argpartition(sums, len(sums) - wanted)[len(sums) - wanted :]]
 
     def _distances(self, from_mean: Vectors) -> npt.NDArray[np.uint16]:
-        """The number of sign bits in which each vector differs from a query, whose numbers are given from the
-        mean."""
+        """Return for each vector the number of sign bits that differ from the query's. ``from_mean`` is the
+        query minus the mean."""
         [asked] = signs.of_rows(from_mean[np.newaxis], _ZERO).view(np.uint64)
         distances = np.zeros(self.count, np.uint16)
         for start in range(0, self.count, _BLOCK):

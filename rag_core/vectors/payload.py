@@ -1,5 +1,5 @@
-"""The fields of a chunk in remote indexes, and the filters on them: the same for all indexes. The local check
-decides; a remote filter only saves hits that it would drop, so it is as wide or wider."""
+"""The fields of a chunk in remote indexes, and the filters on them, the same for all indexes. The local check
+decides. A remote filter only saves hits that the check would drop, so it never leaves out more."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, unit
 
 UNFILTERED = "unfiltered"
-"""The key that lists which others had no room in a record, which then fits every condition on them."""
+"""The key that lists the fields that had no room in a record. The record then meets every condition on
+them."""
 
 MAY_BE_UNFILTERED = frozenset({"date"})
-"""What ``metadata`` lists there itself: an index with room for everything need not ask for more."""
+"""The fields that ``metadata`` itself may list as unfiltered. An index with room for all fields need not
+consider others."""
 
 TEXT, DOC = "text", "doc"
-"""The keys that hold what rebuilds a chunk, where an index has no place of its own for it."""
+"""The keys for the data that rebuilds a chunk, for an index without a separate place for it."""
 
 Value = str | int | bool | list[str]
 
 NO_DATE = 0
-_DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
+_DIGITS = 9  # of a number in a unit vector, more than float32 distinguishes
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _WILD = re.compile(r"[*?]")
 
@@ -43,17 +45,17 @@ def metadata(
     anchor_type: str = "",
     anchor_ref: str = "",
 ) -> Metadata:
-    """Return the fields of a chunk's record that filters compare, without empty values. Text is
-    case-folded, as in conditions.
+    """Return the fields of a chunk's record that filters compare, without empty values. Text is case-folded,
+    as in conditions.
 
     Args:
         path: The document's path as it is shown.
-        file_type: Its type, such as ``markdown``.
-        folded_tags: Its tags with their parents, folded as the store keeps them.
+        file_type: The document's type, such as ``markdown``.
+        folded_tags: The document's tags with their parents, folded as in the store.
         date: An ISO day, or ''.
-        private: Whether only the owner may see it.
-        anchor_type: The kind of part that the chunk is in, such as ``page``.
-        anchor_ref: The name or number of that part, such as ``12``.
+        private: Whether only the owner may see the document.
+        anchor_type: The kind of place of the chunk, such as ``page``.
+        anchor_ref: The name or number of that place, such as ``12``.
 
     """
     parts = path.split("/")
@@ -81,14 +83,15 @@ class Condition(NamedTuple):
     """A test of one field in the metadata of a record."""
 
     key: str
-    #: *any*: it is or has one of ``values``; *from*: it is ``values[0]`` or above; *below*: it is below that.
+    #: *any*: the field is or has one of ``values``. *from*: it is at least ``values[0]``. *below*: it is
+    #: below ``values[0]``.
     test: Literal["any", "from", "below"]
     values: tuple[str | int, ...]
     is_list: bool = False  #: Whether the field is a list.
 
 
 def conditions(filters: Filters) -> list[Condition]:
-    """Return conditions that every record fitting ``filters`` meets. Other records may meet them, too."""
+    """Return conditions that every record matching ``filters`` meets. Other records may meet them, too."""
     found: list[Condition] = []
     if filters.types:
         types = tuple(type_of_suffix(f".{each}") or each for each in filters.types)
@@ -119,8 +122,9 @@ def filter_objects(
     """Return ``filters`` as a JSON object for the index's search; None if no condition is left.
 
     Args:
-        filters: The conditions. Those with most values are left out if all have more than ``most``.
-        most: The largest number of values that the service takes in one query.
+        filters: The conditions. If they have more than ``most`` values together, those with most values are
+            left out.
+        most: The maximum number of values that the service accepts in one query.
         contains: The operator that tests whether a list has a value.
         unfiltered: Keys that a record may lack because their values did not fit; None for every key.
 
@@ -142,8 +146,8 @@ def filter_objects(
 
 
 def _path_conditions(paths: Iterable[str]) -> list[Condition]:
-    """Return at most one condition, which covers all paths; none if a path can match anything. Of a path
-    with a wildcard, only the folders before it are compared."""
+    """Return at most one condition, which covers all paths; nothing if a path can match anything. Of a path
+    with a wildcard, only the folders before the wildcard are compared."""
     folders = [
         path[: wild.start()].rpartition("/")[0]
         if "*" in path and (wild := _WILD.search(path))
@@ -158,8 +162,8 @@ def _path_conditions(paths: Iterable[str]) -> list[Condition]:
 
 
 def _number(day: str) -> int | None:
-    """Convert an ISO day to a number that sorts by date, '' to NO_DATE, which comes first; None for another
-    text."""
+    """Convert an ISO day to a number that sorts by date, and '' to NO_DATE, which sorts first. Return None
+    for other text."""
     if not day:
         return NO_DATE
     match = _DAY.fullmatch(day)
@@ -172,7 +176,7 @@ def document(record: VectorRecord) -> str:
 
 
 def values(metadata: Metadata) -> dict[str, Value]:
-    """Convert ``metadata`` for storage: tuples become lists, and lone surrogates are replaced."""
+    """Convert ``metadata`` for storage. Tuples become lists, and lone surrogates are replaced."""
     kept: dict[str, Value] = {}
     for key, value in metadata.items():
         text = well_formed(value) if isinstance(value, str) else value
@@ -181,13 +185,13 @@ def values(metadata: Metadata) -> dict[str, Value]:
 
 
 def short_numbers(vector: Vectors) -> list[float]:
-    """Round the numbers of a unit vector, so that they are short as text."""
+    """Round the numbers of a unit vector, so that their text is short."""
     return list(np.round(vector.astype(np.float64), _DIGITS).tolist())
 
 
 def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any]) -> VectorRecord:
-    """Return the record that was stored in this form. Lists become tuples, and floats whole numbers, as
-    some services change them."""
+    """Return the record that was stored in this form. Lists become tuples, and floats become whole numbers,
+    because some services change them."""
     found = {
         name: tuple(value) if isinstance(value, list) else int(value) if isinstance(value, float) else value
         for name, value in kept.items()
@@ -196,7 +200,7 @@ def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any])
 
 
 def reason_against(vector: Vectors, dimension: int) -> str:
-    """Return why an index of ``dimension`` would refuse ``vector``; ``""`` if it would accept it."""
+    """Return why an index of ``dimension`` would refuse ``vector``; ``""`` if it would accept the vector."""
     if vector.shape != (dimension,):
         return f"Its vector has the shape {vector.shape} instead of ({dimension},)."
     if not np.isfinite(vector).all():

@@ -1,8 +1,8 @@
-"""The vector index in Qdrant: stores share a collection and see their own points only. A collection has one
-dimension for good, so a switched embedder gets the collection ``NAME-VARIANT``.
+"""The vector index in Qdrant. Stores share a collection, and each sees only its own points. The dimension of
+a collection cannot change, so a store with a new embedder moves to the collection ``NAME-VARIANT``.
 
-Other programs read the payload keys that the Note Q&A plan fixes (``vault_id`` … ``note_title``). A store
-is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` holds what our filters ask for.
+Other programs read the payload keys that the Note Q&A plan defines (``vault_id`` … ``note_title``). A store
+is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` contains the fields for our filters.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 _HNSW = {"m": 32, "ef_construct": 200}
 HNSW_EF = 400
-"""Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a quarter."""
+"""With this value, over 99 of 100 of the nearest ten are found, even among random directions. With the
+defaults, a quarter are missed."""
 
 STORE_FIELD = "vault_name"
 FILTER = "filter"
 OWNER, OWNER_OF = "commonplace_owner", "commonplace_owner_of"
-"""The keys of the one point that names a store's owner. It has no vault, so no store finds it."""
+"""The keys of the point that names a store's owner. The point has no vault, so no store finds it."""
 
 _KEYWORDS = ("file_type", "folder", "folders", "names", "tags", "page", UNFILTERED)
 INDEXED = {f"{FILTER}.{key}": "keyword" for key in _KEYWORDS} | {
     STORE_FIELD: "tenant",
     f"{FILTER}.date": "integer",
 }
-"""Keys that are filtered by → what kind of payload index they get on a server."""
+"""Filtered keys → the kind of payload index for them on a server."""
 
-_MOST_STORES = 1000  # of a collection, where they are listed
+_MOST_STORES = 1000  # maximum number of stores listed in a collection
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
 QdrantFilter = dict[str, Any]
@@ -64,7 +65,7 @@ class QdrantOptions(ProgramOptions):
     url: str = setting("qdrant_url", "")
     path: Path = setting("qdrant_folder", Path())
     collection: str = setting("qdrant_collection", "notes")
-    #: From the environment; it is sent to ``url`` only.
+    #: From the environment. It is sent only to ``url``.
     api_key: str = setting("qdrant_api_key", "", secret=True)
     port = 6333
 
@@ -91,7 +92,8 @@ class QdrantService(Program[QdrantOptions]):
             url=self.options.server,
             headers={"api-key": key} if key else None,
             timeout=math.ceil(self.options.timeout),
-            check_compatibility=False,  # it asks the server in the background, and warns on standard error
+            # the check asks the server in the background, and warns on standard error
+            check_compatibility=False,
             **straight_to(self.options.server),
         )
 
@@ -122,7 +124,7 @@ class QdrantService(Program[QdrantOptions]):
             case http.UnexpectedResponse():
                 content = error.content.decode("utf-8", "replace")
                 return self.answered(error.status_code or 0, content, secret=self.options.api_key)
-            case busy.QdrantException():  # without a number of seconds it named a day to wait for
+            case busy.QdrantException():  # without a number of seconds, the server named a day to wait for
                 return Busy("status 429", float(getattr(error, "retry_after_s", 0)))
             case TransportError():
                 return Busy(type(error).__name__)
@@ -144,7 +146,7 @@ class Qdrant(Remote[QdrantService]):
     metrics = {"cosine": "Cosine", "euclidean": "Euclid", "dot_product": "Dot"}  # noqa: RUF012
     max_dimension = 65_536
     max_batch = 500
-    max_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
+    max_bytes = 24 * 2**20  # a server accepts 32 MB by default
     other_place = "To make an index of its own, set another `qdrant_collection`."
 
     @staticmethod
@@ -159,7 +161,8 @@ class Qdrant(Remote[QdrantService]):
             for found in service.ask(methodcaller("get_collections")).collections:
                 try:
                     counts = service.ask(methodcaller("facet", found.name, STORE_FIELD, limit=_MOST_STORES))
-                except ServiceRefused:  # nothing there is counted by store: it is another program's
+                # its points are not counted by store, so it belongs to another program
+                except ServiceRefused:
                     continue
                 stores = sorted(str(hit.value) for hit in counts.hits)
                 addresses = (f"qdrant://{options.host}/{found.name}#{store}" for store in stores)
@@ -201,8 +204,8 @@ class Qdrant(Remote[QdrantService]):
             undo.append(self._delete_if_empty)
 
     def _adopt(self, found: Any, owner: str) -> str:
-        """Create payload indexes for the fields that filters use. A store without owner and points becomes
-        ``owner``'s. Returns its owner."""
+        """Create payload indexes for the fields that filters use. A store without owner and points gets the
+        owner ``owner``. Return the store's owner."""
         if self.service.options.url:  # in this process indexes have no effect
             models = self.service.imported().models
             tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
@@ -230,7 +233,8 @@ class Qdrant(Remote[QdrantService]):
         if self.owner() != owner:
             return
         self._delete_where(self._mine)
-        if self._call("count", exact=True).count == 1:  # the owner's mark goes last: this may be cut off
+        # the owner's mark goes last, because this may be interrupted
+        if self._call("count", exact=True).count == 1:
             self._call("delete_collection")
         else:
             self._delete_where({"has_id": [self._marker]})
@@ -259,8 +263,8 @@ class Qdrant(Remote[QdrantService]):
         return point, len(json.dumps(point)) + len(", ")
 
     def _send(self, batch: Batch) -> Receipt:
-        """See Remote._send. A point with the key of another store's point is refused: copies of a store's
-        file have the same keys."""
+        """See Remote._send. A point with the key of another store's point is refused, because copies of a
+        store's file have the same keys."""
         ids = [*batch.items]
         found = self._call("retrieve", ids=ids, with_payload=[STORE_FIELD]) if ids else []
         for point in found:
@@ -320,8 +324,8 @@ class Qdrant(Remote[QdrantService]):
 
 
 def _either(condition: Condition) -> QdrantFilter:
-    """Return the filter for ``condition``. For fields that may be left out, it also matches points that
-    list the field as unfiltered."""
+    """Return the filter for ``condition``. For fields that a point may lack, it also matches points that list
+    the field as unfiltered."""
     key = f"{FILTER}.{condition.key}"
     asked: QdrantFilter = {"key": key, "match": {"any": [*condition.values]}}
     if condition.test != "any":

@@ -1,4 +1,4 @@
-"""The base of every index outside a store's file: its shape and owner, batches of records, one search."""
+"""The base of every index outside a store's file: its shape and owner, batches of records, and searching."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rag_core.vectors import NO_FILTERS, Match, Receipt, RemoteIndex, Settled, V
 from rag_core.vectors.payload import reason_against
 from rag_core.vectors.service import Options, ServiceRefused, VectorService
 
-SEARCH_S = 5.0  # for everything that one search asks of an index
+SEARCH_S = 5.0  # seconds for all requests of one search to an index
 
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
@@ -33,18 +33,18 @@ _Service = TypeVar("_Service", bound=VectorService[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
-    """A vector index outside the store's file. Making the object connects to nothing yet."""
+    """A vector index outside the store's file. Creating the object does not connect to it."""
 
     is_exact = False
     service_type: ClassVar[Any]
-    options_type: ClassVar[type[Options]]  #: What of the settings it takes.
+    options_type: ClassVar[type[Options]]  #: The options that it gets from the settings.
     form: ClassVar[str]  #: How an address is written, for people.
-    pattern: ClassVar[re.Pattern[str]]  #: What an address matches; `_locate` gets its groups.
+    pattern: ClassVar[re.Pattern[str]]  #: Matches an address; `_locate` gets its groups.
     metrics: ClassVar[Mapping[Metric, str]]  #: Our metrics → the service's names.
     max_dimension: ClassVar[int]
-    max_batch: ClassVar[int]  #: The most records of a request.
-    max_bytes: ClassVar[int]  #: The most bytes of the records of a request.
-    other_place: ClassVar[str]  #: A sentence: how to make an index elsewhere.
+    max_batch: ClassVar[int]  #: Maximum records in a request.
+    max_bytes: ClassVar[int]  #: Maximum bytes of the records in a request.
+    other_place: ClassVar[str]  #: A sentence that says how to create an index elsewhere.
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
@@ -61,8 +61,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     @staticmethod
     @abstractmethod
     def address_of(store: str, variant: str, options: Any) -> str:
-        """Return the address for the index of ``store``; see foreign.Backend.address. Raises
-        InvalidInput."""
+        """Return the address for the index of ``store``; see foreign.Backend.address. Raises InvalidInput."""
 
     @classmethod
     @abstractmethod
@@ -72,7 +71,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _locate(self, names: Mapping[str, str]) -> None:
-        """Store the ``names`` that were parsed from the address. Raises InvalidInput, VectorError."""
+        """Store the ``names`` parsed from the address. Raises InvalidInput, VectorError."""
 
     @abstractmethod
     def _describe(self) -> Any:
@@ -80,19 +79,19 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _shape(self, found: Any) -> Shape:
-        """Return the shape of the described index. Raises VectorError if it was not made for notes."""
+        """Return the shape of the described index. Raises VectorError if the index was not made for notes."""
 
     @abstractmethod
     def _owner_of(self, found: Any) -> str:
-        """Return the owner of the described index, '' for none."""
+        """Return the owner of the described index; '' for none."""
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
-        """Create the index, unless another process has just done so. ``undo`` collects the steps that would
-        remove it."""
+        """Create the index, unless another process has just created it. ``undo`` collects the steps that
+        would remove it."""
 
     def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
-        """Prepare an existing index of the right shape for use; returns its owner."""
+        """Prepare an existing index of the right shape for use, and return its owner."""
         return self._owner_of(found)
 
     @abstractmethod
@@ -101,8 +100,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _encode(self, record: VectorRecord) -> tuple[Any, int] | str:
-        """Convert a record with a unit vector for the service. Returns it and its maximal size in bytes, or
-        a text that says why it is refused."""
+        """Convert a record with a unit vector for the service. Return the result and its maximum size in
+        bytes, or a text that says why the record is refused."""
 
     @abstractmethod
     def _put(self, items: dict[str, Any]) -> None:
@@ -114,7 +113,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterable[tuple[str, float]]:
-        """The records nearest to a unit vector: (key, cosine)."""
+        """Return the records nearest to a unit vector: (key, cosine)."""
 
     @property
     def server(self) -> str:
@@ -125,8 +124,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @classmethod
     def existing(cls, address: str, options: Any) -> Self:
-        """Return the existing index at ``address`` with its actual dimension and metric. Raises
-        InvalidInput, VectorError."""
+        """Return the existing index at ``address`` with its actual dimension and metric. Raises InvalidInput,
+        VectorError."""
         index = cls(address, 1, "cosine", options)
         index.dimension, index.metric = index._shape(index._describe())
         return index
@@ -145,7 +144,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         found = self._found()
         if found is None:
             self._create(owner, undo)
-            found = self._describe()  # ours, or one that was made meanwhile
+            found = self._describe()  # ours, or one that was created meanwhile
         has, needs = self._shape(found), (self.dimension, self.metric)
         if has != needs:
             raise VectorError(
@@ -169,7 +168,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return "" if found is None else self._owner_of(found)
 
     def _found(self) -> Any:
-        """Return the service's description of the index, None if it does not exist."""
+        """Return the service's description of the index; None if the index does not exist."""
         try:
             return self._describe()
         except ServiceRefused as error:
@@ -199,8 +198,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
-        """Group ``records`` into batches of at most ``max_batch`` records and ``max_bytes``, without the
-        same key twice."""
+        """Group ``records`` into batches of at most ``max_batch`` records and ``max_bytes``. A batch never
+        has the same key twice."""
         batch, total = Batch({}, {}), 0
         for record in records:
             made = replace(record, vector=unit(record.vector), text=well_formed(record.text))
@@ -218,13 +217,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         yield batch
 
     def _send(self, batch: Batch) -> Receipt:
-        """Put a batch. If the service refuses records, these are found and left out."""
+        """Put a batch. If the service refuses records, find these and leave them out."""
         refused = {**batch.refused, **self._refused(batch.items)}
         return Receipt(tuple(key for key in batch.items if key not in refused), refused)
 
     def _refused(self, items: dict[str, Any]) -> dict[str, str]:
-        """Put ``items``; if the service refuses, put them in halves to find the bad ones. Returns key →
-        reason of those refused."""
+        """Put ``items``. If the service refuses, put them in halves to find the bad ones. Return key → reason
+        of the refused items."""
         if not items:
             return {}
         try:
@@ -249,8 +248,8 @@ class Batch(NamedTuple):
 
 
 class WithDeadline:
-    """Runs one search in the remote ``index`` within a time limit. ``absent`` is raised if the index does
-    not exist."""
+    """Runs one search in the remote ``index`` within a time limit. If the index does not exist, ``absent`` is
+    raised."""
 
     is_exact = False
 
@@ -259,7 +258,7 @@ class WithDeadline:
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
-        """See VectorIndex.search. Raises VectorsUnreachable at once if another search has just got no
+        """See VectorIndex.search. Raises VectorsUnreachable at once if another search has just had no
         answer."""
         started = time.monotonic()
         with self._breaker.guard(self._server):
@@ -272,7 +271,7 @@ class WithDeadline:
 
 
 def _summed(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
-    """Combine ``receipts`` into one; ``settled`` gets each of them."""
+    """Combine ``receipts`` into one. ``settled`` is called with each of them."""
     sent: list[str] = []
     refused: dict[str, str] = {}
     for receipt in receipts:
@@ -283,7 +282,7 @@ def _summed(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
 
 
 def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
-    """Call ``act``. Returns False if the service refuses it with one of ``statuses``, else True."""
+    """Call ``act``. Return False if the service refuses it with one of ``statuses``, else True."""
     try:
         act()
     except ServiceRefused as error:
@@ -294,5 +293,5 @@ def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
 
 
 def short_mark(text: str) -> str:
-    """Return eight letters of the text's hash, which tell different texts apart."""
+    """Return eight letters of the text's hash, which distinguish different texts."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,5 +1,5 @@
-"""The vector index in Amazon S3 Vectors: one bucket a store, one index an embedder. The service counts bytes
-by a rule of its own, and refuses empty lists, nulls, nested values and halves of characters."""
+"""The vector index in Amazon S3 Vectors: one bucket for each store, one index for each embedder. The service
+counts bytes by its own rule, and refuses empty lists, nulls, nested values and halves of characters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value
 from rag_core.vectors.remote import Remote, Shape, Undo, short_mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, ServiceRefused, VectorService
 
-MAX_FOUND = 10_000  # hits of one search
+MAX_FOUND = 10_000  # maximum hits of one search
 NON_FILTERABLE = (TEXT, DOC)
-"""The keys that hold the chunk; declared when an index is made, and fixed from then on."""
+"""The keys that contain the chunk. They are declared when an index is created, and cannot change
+afterwards."""
 MAX_FILTERABLE = 2_048
 MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
@@ -46,15 +47,15 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3Options(Options):
-    """Options for Amazon S3 Vectors. An empty value means that of this machine's AWS configuration, which
+    """Options for Amazon S3 Vectors. If a value is empty, this machine's AWS configuration applies, which
     also has the credentials."""
 
     region: str = setting("s3_region", "")
-    profile: str = setting("s3_profile", "")  #: The credentials to use.
+    profile: str = setting("s3_profile", "")  #: The AWS profile with the credentials.
     endpoint_url: str = setting("s3_endpoint_url", "")
     bucket_prefix: str = setting("s3_bucket_prefix", "commonplace")
-    kms_key: str = setting("s3_kms_key", "")  #: An ARN, for what is created.
-    tags: tuple[tuple[str, str], ...] = setting("s3_tags", ())  #: For what is created.
+    kms_key: str = setting("s3_kms_key", "")  #: The ARN of the key for what is created.
+    tags: tuple[tuple[str, str], ...] = setting("s3_tags", ())  #: Tags for what is created.
 
     @property
     def server(self) -> str:
@@ -115,8 +116,7 @@ class S3Service(VectorService[S3Options]):
 
 
 def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
-    """Return the exception for an error answer: Busy if a later attempt may succeed, else
-    ServiceRefused."""
+    """Return the exception for an error answer: Busy if a later attempt may succeed, else ServiceRefused."""
     said: Mapping[str, Any] = response.get("Error", {})
     code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code in _BUSY or status >= 500:
@@ -128,7 +128,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
             " and ListTagsForResource, which it may need too."
         )
     reason = str(said.get("Message") or response.get("message") or code)
-    reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
+    reason = reason.partition("\n")[0][:300].rstrip(".")  # the rest may repeat the request's headers
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
     return ServiceRefused(message, advice, status, reason, code, about_records=is_record)
 
@@ -145,7 +145,7 @@ class S3Vectors(Remote[S3Service]):
     metrics = {"cosine": "cosine", "euclidean": "euclidean", "dot_product": "cosine"}  # noqa: RUF012
     max_dimension = 4096
     max_batch = 500
-    max_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
+    max_bytes = 20 * 2**20 - 4096  # with room for everything besides the records
     other_place = "To make an index of its own, choose another bucket prefix."
 
     @staticmethod
@@ -232,7 +232,7 @@ class S3Vectors(Remote[S3Service]):
             try:
                 bucket = self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"]
                 theirs = self._owner_of(bucket)
-            except ServiceRefused:  # there is none, or it cannot be seen
+            except ServiceRefused:  # there is no bucket, or it cannot be seen
                 return
         if theirs == owner:
             if found:
@@ -294,8 +294,8 @@ def _listed(
 
 
 def check_s3vectors(need: Need) -> Found:
-    """Check the service by asking once for its buckets, if a store or setting uses it. If stores use it,
-    credentials that may not list buckets count as working."""
+    """Check the service by asking once for its buckets, if a store or setting uses the service. If stores use
+    it, credentials that may not list buckets count as working."""
     from botocore.session import Session
 
     options: S3Options = need.options
@@ -322,7 +322,7 @@ def check_s3vectors(need: Need) -> Found:
 
 
 def metadata_bytes(metadata: Mapping[str, Value]) -> int:
-    """The size of ``metadata`` in bytes, as the service counts it."""
+    """Return the size of ``metadata`` in bytes, as the service counts it."""
     return 4 + sum(8 + len(key.encode()) + _value_size(value) for key, value in metadata.items())
 
 
@@ -335,7 +335,7 @@ def _value_size(value: Value) -> int:
 
 
 def fitted(metadata: Metadata) -> dict[str, Value]:
-    """Return the metadata that fits the service's limit; the largest fields are left out first. Their names
+    """Return the metadata that fits the service's limit. The largest fields are left out first. Their names
     are listed under UNFILTERED, so that filters on them let the record pass."""
     kept = {key: value for key, value in payload.values(metadata).items() if value != []}
     while metadata_bytes(kept) > MAX_FILTERABLE:
@@ -347,6 +347,6 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
 
 def compiled(filters: Filters) -> dict[str, Any] | None:
-    """Convert ``filters`` to the service's filter, which every fitting record passes; None if nothing is
+    """Convert ``filters`` to the service's filter. Every matching record passes it. Return None if nothing is
     filtered."""
     return payload.filter_objects(filters, MAX_CONSTRAINTS, "$eq")

@@ -1,4 +1,5 @@
-"""Requests to a vector service: repeated while it is busy, and with its refusals as our errors."""
+"""Requests to a vector service. They are repeated while the service is busy, and its refusals become our
+errors."""
 
 from __future__ import annotations
 
@@ -36,18 +37,18 @@ _T = TypeVar("_T")
 class Options(ABC):
     """How to reach a vector service."""
 
-    attempts: int = 7  #: The most times that a request is sent.
-    timeout: float = setting("vectors_timeout_s", 30.0)  #: Seconds for one request.
+    attempts: int = 7  #: Maximum number of times that a request is sent.
+    timeout: float = setting("vectors_timeout_s", 30.0)  #: Maximum seconds for one request.
     backoff: float = 0.25  #: Seconds before the first retry, doubled each time.
 
     @property
     @abstractmethod
     def server(self) -> str:
-        """The address of the server that gets the texts, '' if they stay in this process."""
+        """The address of the server that receives the texts; '' if they stay in this process."""
 
     @property
     def destination(self) -> str:
-        """The place where texts go, in words."""
+        """Where texts are sent, in words."""
         return destination(self.server)
 
     @property
@@ -57,8 +58,8 @@ class Options(ABC):
 
 
 class Busy(Exception):
-    """A request failed that may succeed later. Its text is the reason in a word or two, such as a status;
-    ``wait_s`` is how many seconds the service asks to wait."""
+    """A request failed that may succeed later. Its text is the reason in a word or two, such as a status.
+    ``wait_s`` is the number of seconds that the service asks to wait."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -66,9 +67,9 @@ class Busy(Exception):
 
 
 class ServiceRefused(VectorError):
-    """The service understood a request and refused it. ``status`` is the HTTP status of the reason,
-    ``name`` the service's own name for it. ``about_records``: the cause may be a record, not the
-    request."""
+    """The service understood a request and refused it. ``status`` is the HTTP status of the reason, and
+    ``name`` is the service's own name for the reason. ``about_records`` means that the cause may be a
+    record."""
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ _Options = TypeVar("_Options", bound=Options)
 
 
 class VectorService(ABC, Generic[_Options]):
-    """A client of a vector service. Thread-safe; it connects at the first request."""
+    """A client of a vector service. Threads may share it. It connects at the first request."""
 
     remedy = "Check that it runs and can be reached."
 
@@ -105,17 +106,16 @@ class VectorService(ABC, Generic[_Options]):
     @property
     @abstractmethod
     def called(self) -> str:
-        """The service's name, as at the beginning of a sentence."""
+        """The service's name, as it stands at the beginning of a sentence."""
 
     @abstractmethod
     def _open(self) -> Any:
-        """Return the client that ``_once`` uses. Raises VectorError if this machine is not set up for
-        it."""
+        """Return the client that ``_once`` uses. Raises VectorError if this machine is not set up for the
+        service."""
 
     @abstractmethod
     def explained(self, error: Exception) -> Exception:
-        """Convert an ``error`` of the client to Busy or VectorError. Other errors are returned
-        unchanged."""
+        """Convert an ``error`` of the client to Busy or VectorError. Other errors are returned unchanged."""
 
     def close(self) -> None:
         """Release local resources. The next request connects again."""
@@ -128,11 +128,11 @@ class VectorService(ABC, Generic[_Options]):
             return self._opened
 
     def ask(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
-        """Call ``act`` with the client and return its result; try up to ``attempts`` times (0: as in the
-        options) while the service is busy.
+        """Call ``act`` with the client and return its result. While the service is busy, try up to
+        ``attempts`` times (0: as in the options).
 
-        Raises VectorsUnreachable if it stays busy, ServiceRefused if it refuses, VectorError if this
-        machine is not set up for it.
+        Raises VectorsUnreachable if the service stays busy, ServiceRefused if it refuses, and VectorError if
+        this machine is not set up for it.
         """
         limit = min(attempts or self.options.attempts, self.options.attempts)
         for attempt in range(1, limit + 1):
@@ -155,11 +155,10 @@ class VectorService(ABC, Generic[_Options]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
-    """The connection to a vector database: the address of its server, or that it runs as a
-    library in this process."""
+    """The connection to a vector database: a server, or a library in this process."""
 
-    url: str = ""  #: Address of the server; '' to run it in this process.
-    path: Path = Path()  #: Folder of the program in this process; one process at a time can use it.
+    url: str = ""  #: Address of the server; '' to use the library in this process.
+    path: Path = Path()  #: Folder of the library. Only one process at a time can use it.
     port: ClassVar[int]  #: Default port of the server.
 
     @property
@@ -168,12 +167,12 @@ class ProgramOptions(Options):
 
     @property
     def host(self) -> str:
-        """``HOST:PORT`` of the server, '' if there is none."""
+        """``HOST:PORT`` of the server; '' if there is no server."""
         return server_name(self.url, self.port) if self.url else ""
 
     @property
     def is_there(self) -> bool:
-        return bool(self.url) or self.path.is_dir()  # asking makes no folder
+        return bool(self.url) or self.path.is_dir()  # asking creates no folder
 
 
 _Settings = TypeVar("_Settings", bound=ProgramOptions)
@@ -183,17 +182,17 @@ class Program(VectorService[_Settings]):
     """A vector database that runs on a server, or in this process with a folder."""
 
     name: ClassVar[str]
-    extra: ClassVar[str]  #: Our extra, which installs `package`; its setting ``…_url`` is the server.
-    package: ClassVar[str]  #: What talks to it.
-    module: ClassVar[str]  #: What is imported of `package`.
-    access: ClassVar[str]  #: What to do when a server refuses access.
+    extra: ClassVar[str]  #: Our extra that installs `package`. Its setting ``…_url`` is the server.
+    package: ClassVar[str]  #: The client package.
+    module: ClassVar[str]  #: The module of `package` that is imported.
+    access: ClassVar[str]  #: What to do if a server refuses access.
     wanted: ClassVar[str]  #: The program that must answer at the address.
 
     @staticmethod
     @abstractmethod
     def version_at(server: Server, options: Any) -> str | None:
-        """Return the version that a server reports, '' if it reports none; None if it is another program.
-        Raises Unanswered."""
+        """Return the version that a server reports; '' if it reports none, and None if another program
+        answers. Raises Unanswered."""
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -210,7 +209,7 @@ class Program(VectorService[_Settings]):
 
     @classmethod
     def imported(cls, module: str = "") -> Any:
-        """Import the package, or a module of it, and return it. Raises VectorError if it is not
+        """Import the package, or a module of it, and return it. Raises VectorError if the package is not
         installed."""
         try:
             return importlib.import_module(module or cls.module)
@@ -220,8 +219,8 @@ class Program(VectorService[_Settings]):
 
     @classmethod
     def check(cls, need: Need) -> Found:
-        """Check that the server answers, or that the folder can be used if there is no server, and that the
-        client package is installed."""
+        """Check that the server answers. Without a server, check that the folder can be used. Also check that
+        the client package is installed."""
         options, install = need.options, f"Run {install_line(cls.extra)}."
         version = package_version(cls.package, cls.module)
         missing = f"The package {cls.package!r} is not installed."
@@ -252,8 +251,8 @@ class Program(VectorService[_Settings]):
         return f"{self.name} {f'at {host}' if host else f'in {str(self.options.path)!r}'}"
 
     def require(self, address: str, server: str) -> None:
-        """Raise VectorError unless ``server``, from the index's ``address``, is the configured one. So
-        notes and keys go nowhere else."""
+        """Raise VectorError unless ``server``, from the index's ``address``, is the configured server. So
+        notes and keys are never sent to another server."""
         host, setting = self.options.host, f"`{self.extra}_url`"
         if (server_name(f"http://{server}", self.options.port) if server else "") != host:
             raise VectorError(
@@ -278,8 +277,8 @@ class Program(VectorService[_Settings]):
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
         """Return the exception for an HTTP answer that is not a success: Busy, with ``wait_s``, if the
-        request may succeed later; else VectorError. Where it quotes ``content``, ``…`` stands for
-        ``secret``."""
+        request may succeed later; else VectorError. Where it quotes ``content``, ``secret`` is replaced by
+        ``…``."""
         if status in _BUSY or status >= 500:
             return Busy(f"status {status}", wait_s)
         if status in (401, 403):
@@ -293,8 +292,8 @@ class Program(VectorService[_Settings]):
         return self.refusal(status, content.replace(secret, "…") if secret else content)
 
     def refusal(self, status: int, said: str) -> ServiceRefused:
-        """Return the error for a request that was understood but refused. It quotes ``said``, the service's
-        own words."""
+        """Return the error for a request that was understood but refused. It quotes the service's own words,
+        ``said``."""
         reason = _quoted(said)
         return ServiceRefused(
             f"{self.called} refuses: {reason}.",

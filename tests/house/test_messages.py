@@ -64,10 +64,10 @@ def test_a_noun_follows_its_number(data: dict[str, int], sentence: str) -> None:
 
 def test_an_error_is_a_message_that_pages_say_their_own_way() -> None:
     error = NotFound("There is no store yet.", say("make_store"))
-    assert error.suggestion == "Make one on the Index page, or with `commonplace init FOLDER`."
+    assert error.suggestion == "Create a store on the Index page, or with `commonplace init FOLDER`."
     notice = Notice.of(error.as_message(), "s")
     assert notice.message == str(error)
-    assert pages.sentence(notice) == "There is no store yet. Make one on the Index page."
+    assert pages.sentence(notice) == "There is no store yet. Create a store on the Index page."
 
 
 ERRORS = {

@@ -195,7 +195,7 @@ def test_another_model_of_the_same_name_is_noticed_by_its_vectors(
     openai.turn = 3
     other = make(embedding_base_url=openai.url)
     [notice] = other.search(OWNER, "subject1", ["o"]).notices
-    assert "a different model that was also called 'nomic-embed-text'" in notice.message
+    assert "a different model with the same name, 'nomic-embed-text'" in notice.message
     (notes / "new.md").write_text("It is new.\n", "utf-8")
     assert index(other, "o").texts_embedded == 0
 

@@ -67,7 +67,7 @@ def test_every_connection_is_there_with_its_state_and_next_step() -> None:
     assert not has_key(app, "settings_pull_start")
     servers = ("Ollama", "OpenAI-compatible server", "MLX", "Amazon S3 Vectors", "Qdrant", "Chroma")
     assert all(name in said for name in ("Built-in model", *servers)), "a line each"
-    assert "The built-in model for English is not installed. Install it on the Index page." in said
+    assert "The built-in model for English is not installed. Install the model on the Index page." in said
     assert "Checked at" in said
 
 

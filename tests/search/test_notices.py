@@ -38,9 +38,9 @@ def test_a_page_says_its_own_next_step(library: Library) -> None:
         library.stores.delete(OWNER, "clever")
     assert notice.message == (
         "Only words are searched in store 'clever'. The built-in model for English is not installed."
-        " Install it on the Index page, or with `commonplace model install minilm`."
+        " Install the model on the Index page, or with `commonplace model install minilm`."
     )
-    assert sentence(notice).endswith("is not installed. Install it on the Index page.")
+    assert sentence(notice).endswith("is not installed. Install the model on the Index page.")
 
 
 def said(library: Library, query: str, *stores: str, viewer: Viewer = OWNER) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The model that answers questions: which there are now, and choosing one."""
+"""The model that answers questions: the available models, and choosing one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GET_ONE = f"Install Ollama (ollama.com), then run `ollama pull {EXAMPLE_MODEL}`
 
 
 def show_setting(viewer: Viewer) -> None:
-    """Draw the row of the Settings page that chooses the model."""
+    """Draw the row on the Settings page where the owner chooses the model."""
     show_waiting(SETTINGS_PLACE)
     models = _there(viewer)
     effect = "Answers on the Ask page." if models or load().llm else _GET_ONE
@@ -32,8 +32,7 @@ def show_setting(viewer: Viewer) -> None:
 
 
 def offer_models(viewer: Viewer) -> None:
-    """Draw one line on the Ask page of an owner without a model: the models that can be chosen, or how to
-    get one."""
+    """Draw one line on the Ask page of an owner without a model: the available models, or how to get one."""
     models = _there(viewer)
     with st.container(horizontal=True, vertical_alignment="center", key="ask_offer"):
         if not models:

@@ -1,7 +1,7 @@
 """An answer and its passages as HTML.
 
-The rules of `ui.frame.hits` hold. A model's words are as untrusted as a note: all go through `html.escape`,
-and the only links are our own, from a number to its passage and from a passage to its document.
+The rules of `ui.frame.hits` hold. A model's output is as untrusted as a note, so all of it is escaped by
+`html.escape`. The only links are our own, from a number to its passage and from a passage to its document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rag_core.wording import where
 from ui.frame.hits import in_one_line
 
 AnswerState = Literal["coming", "answered", "unanswered"]
-"""Whether there is an answer to the question above some passages."""
+"""Whether the question above some passages is being answered, is answered, or has no answer."""
 
 _ITEM = re.compile(r"^( *)[-*](?= )", re.M)
 _BOLD = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
@@ -31,8 +31,8 @@ def question(text: str, number: int) -> str:
 
 
 def answer_html(statements: Sequence[Statement], number: int, rest: str = "") -> str:
-    """Return HTML for the statements of turn ``number`` with their marks, then the text ``rest``, which is
-    not checked yet."""
+    """Return HTML for the statements of turn ``number`` with their marks, then for the text ``rest``, which
+    is not checked yet."""
     leads = (_ITEM.sub(r"\1•", html.escape(statement.lead)) for statement in statements)
     body = "".join(
         lead + _statement(statement, number) for lead, statement in zip(leads, statements, strict=True)
@@ -43,8 +43,8 @@ def answer_html(statements: Sequence[Statement], number: int, rest: str = "") ->
 
 
 def quotes_html(statements: Sequence[Statement], number: int) -> str:
-    """Return HTML for sentences quoted from passages as the answer of turn ``number``, one in each
-    paragraph."""
+    """Return HTML for sentences quoted from passages as the answer of turn ``number``. Each paragraph has one
+    sentence."""
     body = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
     return f'<div class="cp cp-quotes">{body}</div>'
 
@@ -78,8 +78,8 @@ def _numbered(text: str, statement: Statement, number: int) -> str:
 
 
 def sources(references: Sequence[Reference], number: int, state: AnswerState, *, opened: bool = True) -> str:
-    """Return HTML for the passages of turn ``number`` with their quotes marked. One is unfolded at a time;
-    at first the first cited one if ``opened``."""
+    """Return HTML for the passages of turn ``number`` with their quotes marked. One passage at a time is
+    unfolded. With ``opened`` this is first the first cited passage."""
     cited = next((reference.number for reference in references if reference.cited), 0) if opened else 0
     cards = "".join(
         _source(reference, number, state, is_open=reference.number == cited) for reference in references

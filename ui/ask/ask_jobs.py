@@ -1,4 +1,5 @@
-"""Answers under way, one in each conversation. A finished answer is kept as the conversation's next turn."""
+"""Running answers, at most one in each conversation. A finished answer is stored as the conversation's next
+turn."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ class PendingQuestion:
 
 
 class Job(BackgroundWork[Draft, Reply]):
-    """An answer that is made in the background and stored as a turn of its conversation; only if that fails,
-    it is the ``result``."""
+    """An answer written in the background and stored as a turn of its conversation. If it cannot be stored,
+    the answer is the ``result``."""
 
     def __init__(
         self, library: Library, viewer: Viewer, conversation: str, question: PendingQuestion
@@ -47,7 +48,7 @@ class Job(BackgroundWork[Draft, Reply]):
         return not self.running and self.error is None and self.result is None
 
     def is_for(self, viewer: Viewer) -> bool:
-        """Whether ``viewer`` may still ask in all the stores that the answer uses."""
+        """Whether ``viewer`` may still ask questions in all stores that the answer uses."""
         before = self._viewer
         return viewer.is_owner or (viewer.may_ask and before.stores <= viewer.stores)
 
@@ -76,8 +77,8 @@ class Job(BackgroundWork[Draft, Reply]):
 
 
 def start_answer(library: Library, viewer: Viewer, conversation: str, question: PendingQuestion) -> None:
-    """Start to answer a question in a conversation. Does nothing while another answer is being made
-    there."""
+    """Start to answer a question in a conversation. If another answer is already running there, do
+    nothing."""
     for key, ended in work.known(_ASK).items():  # whose page was closed
         if isinstance(ended, Job) and ended.kept:
             work.close(key, ended)
@@ -85,7 +86,7 @@ def start_answer(library: Library, viewer: Viewer, conversation: str, question: 
 
 
 def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
-    """Return the answer being made in a conversation, or the last one if it could not be stored; else
+    """Return the running answer of a conversation, or the last answer if it could not be stored; else
     None."""
     key = _key(library, viewer, conversation)
     job = cast("Job | None", work.known(*key).get(key))
@@ -99,7 +100,7 @@ def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
 
 
 def forget_answers(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
-    """Stop and forget the answers that are being made in these conversations."""
+    """Stop and forget the running answers of these conversations."""
     keys = [_key(library, viewer, conversation) for conversation in conversations]
     jobs = {key: job for key in keys for job in work.known(*key).values()}
     for job in jobs.values():

@@ -1,4 +1,4 @@
-"""A conversation on the Ask page: each question with its answer and the passages next to it."""
+"""A conversation on the Ask page: each question with its answer, and the passages next to it."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ QUESTION_BOX: Final = "ask_box"
 _TURN: Final = "ask_turn"
 _POLL_S: Final = 0.3
 _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "min", "k")
-"""The parameters of the address that say what a question is answered from."""
+"""The parameters of the address that choose the passages for an answer."""
 
 
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
-    """Draw the turns so far, the answer being made, and the box for the next question."""
+    """Draw the turns so far, the running answer, and the box for the next question."""
     components.draw("reader", "reader")
     conversation = st.query_params.get(CONVERSATION, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
-    if job is not None and job.kept:  # since just now
+    if job is not None and job.kept:  # stored a moment ago
         job, turns = None, _turns(viewer, conversation, None)
     count = len(turns) + (job is not None)
     for number, reply in enumerate(turns, 1):
@@ -71,7 +71,7 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
 
 
 def _show_job(viewer: Viewer, job: Job, number: int) -> None:
-    """Draw the question of an answer that is being made, and the answer as far as it is."""
+    """Draw the question of a running answer, and the text written so far."""
     st.html(ask_html.question(job.question.text, number))
     if job.running:
         st.fragment(_show_draft, run_every=_POLL_S)(job, number)
@@ -93,8 +93,8 @@ def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
 
 
 def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
-    """Draw a question with its answer and the passages next to it. Without a model, draw quoted sentences
-    instead, and the passages below them in full width."""
+    """Draw a question with its answer and the passages next to it. Without a model, draw quoted sentences,
+    and the passages below them in full width."""
     st.html(ask_html.question(reply.question, number))
     if reply.answer_kind == "quotes":
         st.html(ask_html.quotes_html(reply.statements, number))
@@ -179,7 +179,7 @@ def _lacks_model(viewer: Viewer) -> bool:
 
 
 def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, SearchState]:
-    """Return the values that the filters offer, then the filters in the address."""
+    """Return the values offered by the filters, then the filters in the address."""
     url = in_address(_NARROWED_BY)
     offered = filters.choices(viewer, stores, [name for name in url.get("store", ()) if name in stores])
     return offered, from_params(url, offered, _usual(), MAX_K)
@@ -192,8 +192,8 @@ def _usual() -> SearchState:
 
 
 def _counts(turns: Sequence[Reply]) -> Sequence[int]:
-    """The number of passages of the last answer that have at least each tenth of the score; empty before
-    the first answer."""
+    """Return, for each tenth, the number of passages of the last answer with at least that score; empty
+    before the first answer."""
     return score_counts([passage.score for passage in turns[-1].references]) if turns else ()
 
 
@@ -206,7 +206,8 @@ def _narrow() -> None:
 
 def _ask(turns: Sequence[Reply]) -> None:
     """Callback: start to answer the typed question. A new conversation gets an id in the address."""
-    text, now = st.session_state[QUESTION_BOX].strip(), access.viewer()  # the viewer may do less by now
+    # the viewer may have fewer rights by now
+    text, now = st.session_state[QUESTION_BOX].strip(), access.viewer()
     if not text or now is None:
         return
     where = _where(now, library().stores.names(now))[1]

@@ -1,5 +1,5 @@
-"""One document to read: its text as it is meant to look, with the passage that was found marked; next to it
-what it links to; in two menus what can be done with it."""
+"""One document to read: its text, rendered by type, with the found passage marked. Its links are next to it,
+and two menus offer actions."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from ui.reader.passages import SearchOrigin
 from ui.reader.rendered import NotePlace, Rendered, note_html, render_code, written_note
 
 PAGE: Final = 200
-"""The number of passages that are shown at once if a text is not shown in full."""
+"""Maximum number of passages shown at once if a text is not shown in full."""
 MOST_RENDERED: Final = 400_000
-"""Characters of a text that is shown in full."""
+"""Maximum characters of a text that is shown in full."""
 _SLOW: Final = 40_000
-"""The characters of a note that take 40 ms to render; longer ones are shown as plain text meanwhile."""
+"""Maximum characters of a note that is rendered at once, in 40 ms. A longer note is shown as plain text
+meanwhile."""
 _SIMILAR: Final = 6
 _NOT_YET: Final = "The file is not in the store, or not yet."
 _CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
@@ -64,7 +65,7 @@ def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
         st.title(hits.label(passages.file_name(asked.path)), anchor=False)
         if not active:
             raise
-        st.html(hits.paragraphs(_NOT_YET))  # it may be one that was taken back just now
+        st.html(hits.paragraphs(_NOT_YET))  # the file may have been included again a moment ago
         show_run(viewer, asked.store)
         return
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
@@ -89,13 +90,13 @@ def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
         st.html(passages.beside(view, rendered.headings if rendered else (), origin))
         place = st.empty()
         st.html(passages.details(view))
-        with suppress(RagError):  # a vector index that does not answer keeps nobody from reading
+        with suppress(RagError):  # reading works even if the vector index does not answer
             if near := _similar(viewer, file):
                 place.html(passages.similar(near, origin))
 
 
 def _similar(viewer: Viewer, file: Document) -> list[Similar]:
-    """Return documents with similar text that are not linked with this one."""
+    """Return documents with similar text that are not linked with this document."""
     near = library().searching.similar(viewer, file.store, file.address, limit=_SIMILAR)
     return [document for document in near if document.relevant and not document.is_linked]
 
@@ -127,8 +128,8 @@ def _origin(search: dict[str, list[str]]) -> SearchOrigin:
 def _show_text(
     viewer: Viewer, view: DocumentView, asked: DocumentAddress, origin: SearchOrigin
 ) -> Rendered | None:
-    """Draw the text in the way that suits its type. Returns a rendered note with its headings, else
-    None."""
+    """Draw the text in the way that suits its type. Return a rendered note with its headings; None for other
+    types."""
     file = view.document
     marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
     lines = (marked.start_line, marked.end_line) if marked else None
@@ -190,8 +191,8 @@ def _render(text: str, place: NotePlace, title: str) -> Rendered:
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:
-    """Return the first and the last (exclusive) index of the passages to show: from number ``first``
-    (counted from 1) on, else those around the marked one."""
+    """Return the first and the last (exclusive) index of the passages to show. They start at number ``first``
+    (counted from 1); for 0 they surround the marked passage."""
     total = len(view.chunks)
     marked = next((number for number, chunk in enumerate(view.chunks) if chunk.is_hit), None)
     if 1 <= first <= total:

@@ -1,4 +1,5 @@
-"""What the owner does with one file: have it read again, take it out or back; and the run that does it."""
+"""The owner's actions for one file: reading it again, excluding and including it; and the run that
+follows."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _NOW: Final = {
     "skipped": "{path!r} was skipped.",
     "waiting": "{path!r} was read, but not all text in its pictures.",
 }
-_ASKED: Final = "file_asked"  # what was asked for last, until its run has ended
+_ASKED: Final = "file_asked"  # the last action of this page, until its run has ended
 _EXCLUDE: Final = (
     "Leaves this path out of the index, whatever the folder's patterns say. The file itself does not change."
 )
@@ -36,14 +37,14 @@ _EXCLUDE: Final = (
 def show_actions(viewer: Viewer, file: Document) -> None:
     """Draw the buttons for ``file``."""
     files, read = library().files, library().jobs.request_file
-    looks = "Finds its new place in the folder, or removes it from the index."
+    looks = "Finds the file's new place in the folder, or removes the file from the index."
     actions: list[_Action] = [("Exclude", ":material/block:", files.exclude, _EXCLUDE)]
     if file.state == "excluded":
-        actions = [(_INCLUDE, ":material/undo:", files.include, "Reads it again.")]
+        actions = [(_INCLUDE, ":material/undo:", files.include, "Reads the file again.")]
     elif file.state == "missing":
         actions.insert(0, ("Look for it", ":material/search:", read, looks))
     else:
-        actions.insert(0, ("Read again", ":material/refresh:", read, "Reads this one file, changed or not."))
+        actions.insert(0, ("Read again", ":material/refresh:", read, "Reads this file, even if unchanged."))
     for name, icon, act, helped in actions:
         st.button(
             name,
@@ -67,8 +68,8 @@ def _do(act: _Act, name: str, viewer: Viewer, store: str, path: str) -> None:
 
 
 def runs_now(viewer: Viewer, store: str) -> bool:
-    """Whether the store is being indexed; always False for a guest. Call it before you read the store: a
-    run that ends in between would leave the old state on the page."""
+    """Whether the store is being indexed; always False for a guest. Call this before reading the store: a run
+    that ends in between would leave an outdated state on the page."""
     return viewer.is_owner and is_active(viewer, store)
 
 
@@ -78,12 +79,12 @@ def is_asked_for(store: str, path: str) -> bool:
 
 
 def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
-    """When the run has ended (not ``active``), show what became of the file that an action was for."""
+    """When the run has ended (``active`` is False), show the result of the last action for this file."""
     name, of, path = st.session_state.get(_ASKED, ("", "", ""))
     if of == store and viewer.is_owner and not active:
         del st.session_state[_ASKED]
         job = newest_job(viewer, store)
-        if job is not None and job.state == "done":  # else the run says why
+        if job is not None and job.state == "done":  # otherwise the run says why
             try:
                 state = library().files.get(viewer, store, path).state
             except NotFound:

@@ -1,5 +1,5 @@
-"""The filters of the Files page. The address is the truth, as on the Search page: `restore` writes it into
-the widgets, and a widget's callback writes them back with `push`."""
+"""The filters of the Files page. The address decides, as on the Search page: `restore` copies it into the
+widgets, and the callback of a widget writes the values back with `push`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LISTED: Final = "files_listed"
 class FileFilters:
     """The filters for the files of a store. The fields are named like the parameters of the address."""
 
-    q: str = ""  #: All its words are in a path or title.
-    folder: str | None = None  #: The files in and below it; None: in any.
+    q: str = ""  #: A path or title must contain all of these words.
+    folder: str | None = None  #: The folder whose files are shown, with those below; None for all folders.
     state: str | None = None
     type: str | None = None
     tag: str | None = None
-    sort: str | None = None  #: The order; None: by path.
+    sort: str | None = None  #: The order; None for the order by path.
 
     @property
     def narrows(self) -> bool:
@@ -43,11 +43,11 @@ def key(name: str) -> str:
 
 
 def follow_address() -> None:
-    """Put the parameters that a link within the page has brought into the browser's address. Call it first
-    on the page.
+    """Write the parameters from a link within the page into the browser's address. Call this first on the
+    page.
 
-    Streamlit runs the page with them and leaves the address as it was, where the page is the same (observed
-    with Streamlit 1.67); setting them again makes the entry that Back needs.
+    If the page stays the same, Streamlit runs it with the new parameters and does not change the address
+    (observed with Streamlit 1.67). Setting the parameters again creates the history entry that Back needs.
     """
     now = {name: st.query_params.get_all(name) for name in st.query_params}
     if st.session_state.get(_SEEN, now) != now:
@@ -56,10 +56,11 @@ def follow_address() -> None:
 
 
 def restore(offered: Mapping[str, Sequence[str]]) -> None:
-    """Fill the widgets from the address; values that are not ``offered`` are ignored. Call it before
-    drawing them."""
+    """Fill the widgets from the address. Values that are not ``offered`` are ignored. Call this before
+    drawing the widgets."""
     words = st.query_params.get("q", "")
-    if st.session_state.get(key("q")) != words:  # set again, it would overwrite what is being typed
+    # setting the same value again would overwrite what is being typed
+    if st.session_state.get(key("q")) != words:
         st.session_state[key("q")] = words
     for name, values in offered.items():
         value = st.query_params.get(name)
@@ -68,14 +69,15 @@ def restore(offered: Mapping[str, Sequence[str]]) -> None:
 
 
 def current_filters() -> FileFilters:
-    """Return the filters that the widgets have now."""
+    """Return the filters that the widgets show now."""
     return FileFilters(**{name: st.session_state[key(name)] for name in _NAMES})
 
 
 def push(store: str) -> None:
-    """Callback: write the values of the widgets into the address, as one entry of the history."""
+    """Callback: write the values of the widgets into the address, as one history entry."""
     filters = current_filters()
-    # A browser sends the label of an option, which holds a count: one that a run has changed is no value.
+    # A browser sends the label of an option, which contains a count. If a run has changed the count, the
+    # label is not a known value.
     stale = {
         name: st.query_params.get(name)
         for name, values in st.session_state[_OFFERED].items()
@@ -90,7 +92,7 @@ def clear(store: str) -> None:
 
 
 def remember(store: str) -> None:
-    """Store the filters of the list in the session, for the way back from a document."""
+    """Store the filters of the list in the session, so that a document can link back to the list."""
     st.session_state[_LISTED] = to_file_params(store, current_filters())
 
 

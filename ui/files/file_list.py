@@ -1,4 +1,4 @@
-"""The list on the Files page: filters, how many files have each state, the table, and the chosen file."""
+"""The list on the Files page: filters, number of files in each state, the table, and the chosen file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         }
     )
     file_filters.remember(store)
-    st.session_state.pop(SEEN_KEY, None)  # the way back from a document leads here, to no search before
+    # the link back from a document leads here, and not to an earlier search
+    st.session_state.pop(SEEN_KEY, None)
     show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
@@ -128,19 +129,19 @@ def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def _offered_orders(listed: FileListing) -> list[str]:
-    """The orders for which the list has a column. Headings of the table sort, too, but only with a
+    """Return the orders for which the list has a column. Headings of the table also sort, but only with a
     mouse."""
     return [name for name, (column, _) in ORDERS.items() if column in listed.rows]
 
 
 def _offered_states(listed: FileListing) -> list[str]:
-    """The states that files have, and the state in the address even if no file has it any more."""
+    """Return the states that files have, and the state in the address even if no file has it any more."""
     asked = st.query_params.get("state")
     return [state for state in STATES if state in listed.states or (listed.states and state == asked)]
 
 
 def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
-    """Draw the number of files, unless the states show it already. If filters are set, draw how many are
+    """Draw the number of files, unless the states already show it. If filters are set, also draw how many are
     ``shown``."""
     files = plural(total, "file")
     if not current_filters().narrows:
@@ -157,7 +158,7 @@ def _chosen(viewer: Viewer, store: str) -> None:
     of, path = st.session_state.get(CHOSEN, ("", ""))
     file: Document | None = None
     if path and of == store:
-        with suppress(NotFound):  # it is gone since
+        with suppress(NotFound):  # the file has been removed since
             get = library().files.get if viewer.is_owner else library().documents.get
             opened = get(viewer, store, path)
             file = opened if isinstance(opened, Document) else opened.document

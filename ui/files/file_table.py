@@ -1,5 +1,5 @@
-"""The files of a store as a table: made once for each state of the store, compared with the disk every few
-seconds."""
+"""The files of a store as a table. It is created once for each state of the store, and compared with the disk
+every few seconds."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 STATES: Final = get_args(FileState)
 CHOSEN: Final = "files_chosen"
-"""The session key of (store, path) of the row that was chosen last."""
-_MOST_LISTED: Final = 50  # in a narrow window, where no table fits
-_MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
-_FRESH_S: Final = 5  # seconds for which the disk is not looked at again
+"""The session key of the (store, path) of the row that was chosen last."""
+_MOST_LISTED: Final = 50  # maximum rows in a narrow window, where a table does not fit
+_MOST_AHEAD: Final = 50_000  # maximum files; creating their list takes some 70 MB
+_FRESH_S: Final = 5  # seconds during which the disk is not checked again
 _REPEATED: Final = frozenset(
     {"Open", "Folder", "State", "Type", "Date"}
-)  # sent once for all rows that have the same
+)  # sent once for all rows with the same value
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
     "path": ("_path", "By folder"),
     "name": ("Name", "By name"),
     "date": ("Date", "Newest first"),
     "size": ("Size", "Largest first"),
 }
-"""How files can be ordered: the column, and what a person chooses."""
+"""The orders of files: the column, and the label for people."""
 _FROM_THE_MOST: Final = frozenset({"date", "size"})
-_OF_DISK: Final = frozenset({"State", "Reason", "Size"})  # columns for the owner alone
+_OF_DISK: Final = frozenset({"State", "Reason", "Size"})  # columns that only the owner sees
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
@@ -50,7 +50,8 @@ _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 class FileListing:
     """The files of a store that a viewer may see, as a table."""
 
-    #: A row a file, by path; columns that begin with ``_`` are not shown. A guest's say nothing of the disk.
+    #: One row for each file, by path. Columns that begin with ``_`` are not shown. A guest's rows contain
+    #: nothing about the disk.
     rows: pd.DataFrame
     states: Mapping[str, int]  #: State → number of files.
     types: Mapping[str, int]  #: Type → number of files.
@@ -64,7 +65,8 @@ def state_in_words(state: str) -> str:
 
 
 def load_ahead(viewer: Viewer) -> None:
-    """Load what every list needs, and make the list of the first store unless it would take much memory."""
+    """Load what every list needs, and create the list of the first store unless that would take much
+    memory."""
     import pandas as pd  # noqa: F401
 
     first = store_infos(viewer)[:1]
@@ -79,13 +81,13 @@ def listing(viewer: Viewer, store: str) -> FileListing:
 
 
 def look_again() -> None:
-    """Make the next listing compare the files with the disk again."""
+    """Let the next listing compare the files with the disk again."""
     _compared.clear()
 
 
 @st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
 def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> FileListing:
-    """Return the listing of ``_known``, with the states that the files have on disk now."""
+    """Return the listing of ``_known``, with the present states of the files on disk."""
     known = _known(settings, viewer, generations)
     now = library().files.states(viewer, generations[0][0])
     was = zip(known.rows[_ID].tolist(), known.rows["State"].tolist(), strict=True)
@@ -97,7 +99,7 @@ def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, 
     )
 
 
-# A resource is shared, not copied, by all who look: nobody may change it.
+# A cached resource is shared and not copied, so nothing may change it.
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _known(
     settings: Settings,  # noqa: ARG001 - part of the key
@@ -125,7 +127,8 @@ def _folders(documents: Sequence[Document]) -> dict[str, int]:
 
 
 def _rows(documents: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
-    import pandas as pd  # half a second, for which a document's page, where this module is too, must not wait
+    # takes half a second; a document's page, which also imports this module, must not wait for it
+    import pandas as pd
 
     columns: dict[str, Any] = {
         "Name": [passages.file_name(document.path) for document in documents],
@@ -147,7 +150,7 @@ def _rows(documents: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
 
 
 def _title(document: Document) -> str:
-    """Return the title of a file, for one that holds many documents their number."""
+    """Return the title of a file. If the file contains many documents, add their number."""
     if document.part_count:
         return plural(document.part_count, "document")
     return in_one_line(passages.own_title(document))
@@ -173,8 +176,7 @@ def within(listed: FileListing, folder: str | None) -> FileListing:
 
 
 def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
-    """Return the rows that pass ``filters``, in their order. A tag also matches nested tags, as in a
-    search."""
+    """Return the rows that match ``filters``, in order. A tag also matches nested tags, as in a search."""
     for word in _folded(filters.q).split():
         rows = rows[rows[_WORDS].str.contains(word, regex=False)]
     if filters.state:
@@ -190,11 +192,11 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
     values = rows[ORDERS[filters.sort][0]]
     folded = values if values.dtype.kind in "if" else values.map(_folded)
     order = folded.sort_values(ascending=filters.sort not in _FROM_THE_MOST, kind="stable").index
-    return rows.loc[order]  # equal ones by path, as they come
+    return rows.loc[order]  # rows with equal values stay sorted by path
 
 
 def show_table(store: str, rows: pd.DataFrame) -> None:
-    """Draw the table. Choosing a row stores (``store``, path) in the session, under `CHOSEN`."""
+    """Draw the table. Choosing a row stores (``store``, path) in the session under `CHOSEN`."""
     paths = rows[_PATH].tolist()
     shown = [name for name in rows.columns if not name.startswith("_")]
     if {*rows["Folder"]} <= {current_filters().folder or ""}:
@@ -205,10 +207,10 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     if "State" in shown and set(rows["State"]) == {"fresh"}:
         shown.remove("State")
     if "Reason" in shown and not all(rows["Reason"]):
-        shown.remove("Reason")  # where only some have one, it stands below the table
+        shown.remove("Reason")  # if only some files have a reason, it is shown below the table
     named = "\n".join((store, *paths)).encode()
-    table = f"files_{crc32(named):08x}"  # no selection outlives the rows it is among
-    if table not in st.session_state:  # it was not drawn the last time, so none of its rows is chosen
+    table = f"files_{crc32(named):08x}"  # a selection does not outlive its rows
+    if table not in st.session_state:  # the table was not drawn the last time, so no row is chosen
         st.session_state.pop(CHOSEN, None)
     opens = st.column_config.ButtonColumn(
         "Open",

@@ -1,4 +1,4 @@
-"""The folders of a store next to the list of its files: as HTML, the rules of `ui.frame.hits` hold."""
+"""The folders of a store next to the list of its files, as HTML. The rules of `ui.frame.hits` hold."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from ui.frame.hits import anchor, in_one_line
 
 
 def tree(store: str, folders: Mapping[str, int], total: int, chosen: str | None) -> str:
-    """Return links to the top folders, to those on the way to the ``chosen`` one, and to those in it.
-    ``folders`` maps paths to the number of files in and below them; ``total`` is that of the store."""
+    """Return links to the top folders, the folders on the way to the ``chosen`` one, and the folders in it.
+
+    ``folders`` maps paths to the number of files in and below them. ``total`` is the number of files in the
+    store.
+    """
     below: dict[str, list[str]] = {}
     for folder in folders:
         below.setdefault(folder.rpartition("/")[0], []).append(folder)

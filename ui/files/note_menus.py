@@ -1,4 +1,4 @@
-"""The two menus of a document's page: where else to open it, and what to do with it."""
+"""The two menus of a document's page: one opens the document elsewhere, the other offers actions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ui.reader.missing_file import OF, WHY
 def show_menus(
     viewer: Viewer, view: DocumentView, marked: Neighbour | None, search: str, *, shows_source: bool
 ) -> None:
-    """Draw the menu *Open* for the owner, who has the files, and the menu *More* for everybody."""
+    """Draw the menu *Open* for the owner, who has the files, and the menu *More* for every viewer."""
     file = view.document
     if viewer.is_owner and file.absolute_path:
         with st.popover("Open", icon=":material/open_in_new:", type="tertiary"):
@@ -47,7 +47,7 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
             on_click=_open,
             args=(library().originals.open_file, viewer, file.store, file.path),
         )
-    if viewer == OWNER:  # who may sit at another computer than the files are on otherwise
+    if viewer == OWNER:  # another owner may be at another computer than the files
         st.button(
             "Show in folder",
             icon=":material/folder_open:",

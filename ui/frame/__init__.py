@@ -1,1 +1,1 @@
-"""What every page uses: its shell, the library, links, messages, and work in the background."""
+"""The common parts of pages: the frame, the library, links, messages, and background work."""

@@ -1,4 +1,4 @@
-"""The viewer of a page, as verified by the gate (`rag_core.access`); pages ask here on every run."""
+"""The viewer of a page, as verified by the gate (`rag_core.access`). Pages call this module on every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our components: scripts in ``assets/``, which Streamlit serves as files, as the content policy wants."""
+"""Our components: scripts in ``assets/``, which Streamlit serves as files, as the content policy requires."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def draw(
     data: object = None,
     on_asked: Callable[[], None] | None = None,
 ) -> None:
-    """Draw the component ``name`` with ``data``. ``on_asked`` is called when its script sends a request,
-    which `from_script` returns."""
+    """Draw the component ``name`` with ``data``. ``on_asked`` is called when the component's script sends a
+    request, which `from_script` returns."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
         manifest = ComponentManifest(

@@ -1,7 +1,7 @@
 """The one library of this process and its cached answers.
 
-Every cache key holds the viewer and the generations of the stores: an answer is computed again as soon as a
-store changes, and never goes to another viewer.
+Every cache key contains the viewer and the generations of the stores. So an answer is computed again as soon
+as a store changes, and never returned to another viewer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rag_core.running import background
 from rag_core.types import OWNER, Answer, Facets, Mode, StoreInfo, Viewer
 from ui.frame.search_state import NOTHING_ASKED, SearchState
 
-_NO_BUDGET = 10**9  # tokens: a budget would leave holes between pages
+_NO_BUDGET = 10**9  # tokens; a budget would leave gaps between pages
 _HASHED: dict[str | type[Any], Callable[[Any], Any]] = {Settings: hash}
-"""They are equal by value; Streamlit would look into every field, each time."""
-_PATIENCE = 0.15  # seconds to wait for a model before a search goes by words
+"""Settings are compared by value. Without this hash, Streamlit would examine every field each time."""
+_PATIENCE = 0.15  # seconds to wait for a model before a search uses words only
 
 
 def library() -> Library:
@@ -31,7 +31,7 @@ def library() -> Library:
 
 
 def _close(library: Library) -> None:
-    """Close a library with earlier settings, unless it has a run under way."""
+    """Close a library with earlier settings, unless a job of it is running."""
     if not any(background.working(library, name) for name in library.stores.names(OWNER)):
         library.close()
 
@@ -39,15 +39,15 @@ def _close(library: Library) -> None:
 @st.cache_resource(hash_funcs=_HASHED, max_entries=4, show_spinner=False, on_release=_close)
 def _library(settings: Settings) -> Library:
     opened = Library.open(settings)
-    background.hand_over(opened, OWNER)  # what runs with earlier settings
+    background.hand_over(opened, OWNER)  # jobs that run with earlier settings
     return opened
 
 
 def cached_search(viewer: Viewer, request: SearchState, mode: Mode) -> Answer:
     """Return ``Library.search``, cached until a store changes. The state of the files is read each time.
 
-    An answer with notices is not cached: their cause (a missing model) can go away without a change in a
-    store.
+    An answer with notices is not cached, because their cause (such as a missing model) may vanish without a
+    change in a store.
     """
     key = (
         load(),
@@ -118,7 +118,7 @@ def _store_infos(
 def meaning_is_loading(viewer: Viewer) -> bool:
     """Whether a model that searches of the viewer's stores need is still being loaded.
 
-    The first call starts loading it, in a thread.
+    The first call starts loading the model in a thread.
     """
     embedders = sorted({info.embedder for info in store_infos(viewer)})
     threads = [_warming(load(), name) for name in embedders]

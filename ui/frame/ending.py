@@ -1,4 +1,5 @@
-"""Notice that the app is to end while requests are under way: the server tells it only after the last one."""
+"""Reacts to the end of the app while requests are running. The server reports its end only after the last
+request."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from types import FrameType
 from typing import Any, Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_AGAIN_S: Final = 0.2  # what had not begun yet is under way now
+_AGAIN_S: Final = 0.2  # by then, requests that had not begun are running
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def at_the_end(act: Callable[[], None]) -> Iterator[None]:
     thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     hooked: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():  # Python hands signals to it alone
+    if threading.current_thread() is threading.main_thread():  # only the main thread gets signals in Python
         hooked = {
             number: signal.getsignal(number) for number in SIGNALS if callable(signal.getsignal(number))
         }

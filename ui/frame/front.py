@@ -1,8 +1,11 @@
 """Streamlit's HTML page with our style and script, and the app's own icon.
 
-At an address such as ``/index`` Streamlit's front end does not know where the server is and first tries
-``/index/_stcore/…``: two errors in the console, and a wait. A script before its own names the root. The style
-is there before anything is drawn, so nothing moves when it arrives; it comes after Streamlit's, and wins.
+At an address such as ``/index`` Streamlit's front end does not know the server's root, and first tries
+``/index/_stcore/…``. This would cause two errors in the console, and a wait. So a script before Streamlit's
+own script names the root.
+
+The style is loaded before anything is drawn, so nothing moves later. It comes after Streamlit's style and
+overrides it.
 """
 
 from __future__ import annotations
@@ -25,26 +28,26 @@ _HEAD: Final = "<head>"
 _END: Final = "</body>"
 _ROOT: Final = '<div id="root">'
 _WAITING: Final = '<div class="cp-waiting"></div>'
-"""What stands there until Streamlit draws, if that takes a while."""
+"""An element shown until Streamlit draws, if that takes a while."""
 
 _SCRIPT: Final = _ASSETS / "frame.js"
 _STYLES: Final = (_ASSETS / "hits.css", _ASSETS / "note.css", _ASSETS / "search.css")
 
 
 _VERSION: Final = f':root {{ --version: "Commonplace {__version__}"; }}'
-"""What hits.css writes into the bar of every page."""
+"""The text that hits.css writes into the bar of every page."""
 
 
 class _PageName(StringConvertor):
-    """A path segment that can be a page: ``index``, not ``favicon.png`` and not ``static/js/…``."""
+    """A path segment that can be a page: ``index``, but not ``favicon.png`` or ``static/js/…``."""
 
     regex = "[a-z][a-z0-9-]*"
 
 
 @cache
 def front_page() -> str:
-    """Return the HTML of the installed Streamlit page, with our script before everything and our style
-    after everything."""
+    """Return the HTML of the installed Streamlit page, with our script at its beginning and our style at its
+    end."""
     page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
     style = "".join(path.read_text(encoding="utf-8") for path in _STYLES) + _VERSION
     page = page.replace(_HEAD, f"{_HEAD}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", 1)
@@ -53,8 +56,8 @@ def front_page() -> str:
 
 
 def page_routes() -> list[Route]:
-    """Return routes for pages opened by their address. They match any path of one segment, so they must
-    come last."""
+    """Return routes for pages opened by their address. They match any path of one segment, so they must come
+    last."""
     register_url_convertor("page", _PageName())
     fresh = {"cache-control": "no-cache"}
 

@@ -1,9 +1,10 @@
-"""Hits as HTML, and how text comes into HTML at all: every module that builds HTML goes by it.
+"""Hits as HTML, and the rules for text in HTML. Every module that creates HTML follows them.
 
-Threat. Whatever comes from a note, a file name or the address bar is untrusted. Markdown functions
-(labels and messages too) would fetch images and turn text into links; raw HTML could restyle the
-page. So such text leaves this module in two ways only: through `html.escape` into ``st.html``, or
-through `label` into a Markdown function. The class names are those of hits.css.
+Threat: text from a note, a file name or the address bar is untrusted. Markdown functions (including labels
+and messages) would fetch images and turn text into links, and raw HTML could restyle the page.
+
+So such text leaves this module in two ways only: through `html.escape` into ``st.html``, or through `label`
+into a Markdown function. The class names are those of hits.css.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ PROSE: Final = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook mail calendar contacts picture"
     " archive".split()
 )
-"""File types whose line breaks and indentation mean nothing in a short extract."""
+"""File types whose line breaks and indentation have no meaning in a short extract."""
 
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
-# Even escaped, `->` would become an arrow and an address a link; an invisible joiner keeps them apart.
+# Even if escaped, `->` would become an arrow, and an address a link. An invisible joiner keeps the characters
+# apart.
 _REWRITTEN: Final = re.compile(r"(?<=[-<>=])(?=[-<>=])|(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 _TYPED: Final = re.compile("`([^`]+)`")
 _AS_CODE: Final = r"<code>\1</code>"
@@ -42,8 +44,7 @@ def label(text: str) -> str:
 
 
 def spoken(text: str) -> str:
-    """Escape sentences for a Markdown function, as `label` does; but text between backticks is shown as
-    code."""
+    """Escape sentences for a Markdown function, as `label` does. Text between backticks is shown as code."""
     parts = _TYPED.split(in_one_line(text))
     return "".join(f"`{part}`" if number % 2 else _escaped(part) for number, part in enumerate(parts))
 
@@ -54,7 +55,7 @@ def _escaped(text: str) -> str:
 
 def in_one_line(text: str) -> str:
     """Return text without line breaks, control characters and direction overrides."""
-    if text.isprintable():  # which tells a list of 20,000 names apart at once
+    if text.isprintable():  # this is a fast check for most of 20,000 names
         return text.strip()
     return _CONTROL.sub(" ", text).strip()
 
@@ -69,7 +70,7 @@ def marked_html(text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = 
 
 
 def anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
-    """Return a link to a document's page with these parameters. It cannot lead elsewhere."""
+    """Return a link to a document's page with these parameters. It cannot lead anywhere else."""
     aria = f' aria-label="{html.escape(named)}"' if named else ""
     return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
 
@@ -83,15 +84,15 @@ def paragraphs(*texts: str, status: bool = False) -> str:
 
 
 def plain_sentences(*texts: str, status: bool = False) -> str:
-    """Return HTML for lines of plain text; text between backticks is shown as code."""
+    """Return HTML for lines of plain text. Text between backticks is shown as code."""
     role = ' role="status"' if status else ""
     body = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
     return f'<div class="cp"{role}>{body}</div>'
 
 
 def name(text: str) -> str:
-    """Return a person's name in bold as HTML. Unlike Markdown, it needs no joiners against links, so it can
-    be copied."""
+    """Return a person's name in bold as HTML. Unlike Markdown, HTML needs no joiners against links, so the
+    name can be copied."""
     return f'<div class="cp"><p><strong>{html.escape(in_one_line(text))}</strong></p></div>'
 
 
@@ -103,6 +104,6 @@ def arrival(text: str, number: int) -> str:
 
 
 def scrolled_to_top(number: int) -> str:
-    """Return an element that makes the browser scroll to the top of the page. It does so again only when
-    ``number`` is another one."""
+    """Return an element that makes the browser scroll to the top of the page. It scrolls again only for
+    another ``number``."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'

@@ -1,4 +1,4 @@
-"""Where links lead: the pages of the app, and the parameters of documents' pages."""
+"""The targets of links: the pages of the app, and the parameters of documents' pages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SETTINGS_PAGE: Final = _PAGES / "settings.py"
 STORES_PAGE: Final = _PAGES / "stores.py"
 
 SHARE: Final = "share"
-"""The parameter of the Settings page with which sharing is unfolded."""
+"""The parameter of the Settings page that unfolds sharing."""
 
 PICTURES: Final = "note-picture"
-"""The path of the route that pictures of notes come from (`ui.reader.pictures`)."""
+"""The path of the route for pictures of notes (`ui.reader.pictures`)."""
 
 
 def document_parameters(
@@ -36,10 +36,10 @@ def document_parameters(
 
     Args:
         store: The document's store.
-        path: Its path there.
+        path: The document's path in the store.
         passage: The key of the passage to mark.
         first: The number of the first passage to show.
-        search: The parameters of the search that led there, as in its address.
+        search: The parameters of the search that led there, as in the search's address.
         heading: The heading to mark.
 
     """
@@ -55,8 +55,8 @@ def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
 
 
 def picture(document: Document, named: str) -> str:
-    """Return the address of a picture of a place in a document: a page, a slide, or a picture that it is or
-    embeds; '' for other places. ``named`` is the anchor of a passage."""
+    """Return the address of a picture of a place in a document: a page, a slide, or a picture; '' for other
+    places. ``named`` is the anchor of a passage."""
     kind = named.partition(" ")[0]
     if document.file_type != "picture" and kind not in ("page", "slide", "picture"):
         return ""
@@ -64,11 +64,10 @@ def picture(document: Document, named: str) -> str:
 
 
 def program(document: Document, line: int = 0) -> tuple[str, str]:
-    """Return the address that opens a document in another program on this computer, then the program's
-    name.
+    """Return the address that opens a document in another program on this computer, and the program's name.
 
-    This is Obsidian for a note in a vault, and VS Code for text and code. Both are empty for other files,
-    and for a guest, who is not told where a file is.
+    The program is Obsidian for a note in a vault, and VS Code for text and code. Both values are empty for
+    other files, and for a guest, who may not know where a file is.
     """
     path = document.absolute_path
     if not path or document.file_type in IN_OWN_PROGRAM:

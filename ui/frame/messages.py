@@ -1,4 +1,4 @@
-"""Messages of the pages. They quote paths and patterns, so nothing in them is Markdown."""
+"""The messages of pages. They quote paths and patterns, so they are never read as Markdown."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from ui.frame.deps import library
 from ui.frame.hits import spoken
 
 ON_INDEX_PAGE: Final = frozenset({"add_folder", "edit_exclude", "include_pattern", "index", "resume_folder"})
-"""The next steps that are done on the Index page."""
+"""Codes of the next steps that are carried out on the Index page."""
 
 _TEXTS: Final = TEXTS | {
     "add_folder": "Add its folder on the Index page.",
     "ask_amazon": "Press Ask Amazon.",
     "edit_exclude": "Change the folder's exclude patterns on the Index page, with Edit at the folder.",
     "heal_vectors": "Press Heal on the Stores page: it creates the index again.",
-    "include": "Include it again on the Files page.",
-    "include_pattern": "Add a pattern that names it to the folder on the Index page.",
+    "include": "Include the file again on the Files page.",
+    "include_pattern": "Add a pattern that names the file to the folder on the Index page.",
     "index": "Index the store again on the Index page.",
-    "install_model": "Install it on the Index page.",
-    "make_store": "Make one on the Index page.",
+    "install_model": "Install the model on the Index page.",
+    "make_store": "Create a store on the Index page.",
     "min_score": "The best score is {best:g}, below the minimum of {least:g}.",
     "pull_model": "Download {model!r} below.",
-    "read_again": "Read it again on the Files page.",
+    "read_again": "Read the file again on the Files page.",
     "replace_file": "Choose another name, or tick the box that replaces it.",
     "resume_folder": "Resume the folder on the Index page, then index it.",
 }
-"""Code → sentence, where a page has a button for what the command line does with a command."""
+"""Code → sentence, for steps that have a button on a page and a command in a terminal."""
 
 
 def sentence(message: str | Message) -> str:
-    """Return the text of a message for a page, which names its buttons where a terminal names commands."""
+    """Return the text of a message for a page. It names buttons where a terminal names commands."""
     if isinstance(message, str):
         return message
     data = {
@@ -49,8 +49,7 @@ def sentence(message: str | Message) -> str:
 
 
 def said_of_error(error: RagError) -> str:
-    """Return an error as two sentences. Guests get the same as from REST: nothing about files and
-    servers."""
+    """Return an error as two sentences. Guests get the same text as from REST, without files and servers."""
     who = access.viewer()
     shown = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
     return sentence(shown.as_message())
@@ -67,13 +66,13 @@ def show_warning(*texts: str) -> None:
 
 
 def show_done(text: str) -> None:
-    """Draw a sentence about what was done, escaped; nothing for an empty one."""
+    """Draw an escaped sentence about a finished action; nothing if it is empty."""
     if text:
         st.success(spoken(text))
 
 
 def show_unknown_store(viewer: Viewer, name: str) -> None:
-    """Draw an error that there is no store ``name``, with the names that exist."""
+    """Draw an error that there is no store ``name``, with the existing names."""
     try:
         library().stores.info(viewer, name)
     except RagError as error:
@@ -82,8 +81,8 @@ def show_unknown_store(viewer: Viewer, name: str) -> None:
 
 @contextmanager
 def errors_wait(place: str) -> Iterator[None]:
-    """Context manager for a callback, where nothing can be drawn: an error is kept until `show_waiting` draws
-    it at this ``place``."""
+    """Context manager for a callback, which cannot draw. An error is stored until `show_waiting` draws it at
+    this ``place``."""
     try:
         yield
     except RagError as error:
@@ -91,12 +90,12 @@ def errors_wait(place: str) -> Iterator[None]:
 
 
 def say_later(place: str, text: str) -> None:
-    """Keep a sentence about what was done until `show_waiting` draws it at this ``place``."""
+    """Store a sentence about a finished action until `show_waiting` draws it at this ``place``."""
     st.session_state[f"{place}_done"] = text
 
 
 def show_waiting(place: str) -> None:
-    """Draw, once, the sentence or error that was kept for this ``place``."""
+    """Draw, once, the sentence or error that was stored for this ``place``."""
     show_done(st.session_state.pop(f"{place}_done", ""))
     if error := st.session_state.pop(f"{place}_error", None):
         show_error(error)

@@ -1,8 +1,7 @@
-"""What is asked on the Search page, what narrows a question on the Ask page, and how both are written in the
-URL.
+"""The search of the Search page, the filters of a question on the Ask page, and their form in the address.
 
-The URL is the truth: links, reloads, Back and Forward arrive as new parameters, and what is chosen on a page
-is written there as one history entry.
+The address decides: links, reloads, Back and Forward arrive as new parameters, and choices on a page are
+written there as one history entry.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PARAMETER_NAMES: Final = (
     "q", "store", "type", "tag", "path", "has", "after", "before", "mode", "min", "sort", "k",
     "view", "page",
 )  # fmt: skip
-_LONGEST: Final = 20_000  # characters of a search in an address
+_LONGEST: Final = 20_000  # maximum characters of a search in an address
 SEEN_KEY: Final = "search_seen"
 """The session key of the parameters that the Search page was drawn with, or wrote into the address."""
 _MOST_PROPERTIES: Final = 20
@@ -37,20 +36,20 @@ _ASKING: Final = {"q", "type", "tag", "path", "has", "after", "before"}
 
 @dataclass(frozen=True, slots=True)
 class SearchState:
-    """One state of the page. The fields are named like the URL's parameters."""
+    """One state of the page. The fields have the names of the address's parameters."""
 
     q: str = ""
     store: tuple[str, ...] = ()
     type: str | None = None
     tag: str | None = None
-    path: str | None = None  #: A folder; `TOP_FOLDER` for files in none.
-    has: tuple[str, ...] = ()  #: ``key:value`` each; those of one key are alternatives.
+    path: str | None = None  #: A folder; `TOP_FOLDER` for files outside folders.
+    has: tuple[str, ...] = ()  #: ``key:value`` pairs. Pairs of one key are alternatives.
     after: date | None = None  #: Inclusive.
     before: date | None = None  #: Exclusive.
     mode: Mode = "hybrid"
-    min: float = 0.0  #: The lowest score, 0 to 1.
+    min: float = 0.0  #: Minimum score, 0 to 1.
     sort: Sort = "best"
-    k: int = 10  #: Hits on a page.
+    k: int = 10  #: Number of hits on a page.
     view: ResultView = "cards"
     page: int = 1  #: From 1.
 
@@ -61,7 +60,7 @@ class SearchState:
 
     @property
     def top_k(self) -> int:
-        """The number of hits to ask for. The last page that can be shown may have fewer."""
+        """The number of hits to request. The last page that can be shown may have fewer."""
         return min(self.k, MAX_DEPTH - self.offset)
 
     @property
@@ -78,7 +77,7 @@ class SearchState:
 
     @property
     def asks(self) -> bool:
-        """Whether the state asks for anything, by text or filters."""
+        """Whether the state contains a search, by text or filters."""
         return bool(self.q.strip()) or self.filters != Filters()
 
 
@@ -94,8 +93,8 @@ def usual() -> SearchState:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The values that the filters offer, each with its number of documents, in the order shown. ``top`` is
-    how the `TOP_FOLDER` is called, if the viewer may know."""
+    """The values offered by the filters, each with its number of documents, in the order shown. ``top`` is
+    the name of the `TOP_FOLDER`, if the viewer may know it."""
 
     stores: tuple[str, ...]
     types: Mapping[str, int]
@@ -106,7 +105,7 @@ class Choices:
 
 
 def _usual_k(view: str, usual: SearchState) -> int:
-    """The number of hits on a page if the address names none. A table shows more than cards."""
+    """Return the number of hits on a page if the address names none. A table shows more than cards."""
     return usual.k if view == NOTHING_ASKED.view else MAX_HITS
 
 
@@ -128,10 +127,10 @@ def from_params(
     usual: SearchState = NOTHING_ASKED,
     most: int = MAX_HITS,
 ) -> SearchState:
-    """Return the request that parameters describe, for at most ``most`` passages. Invalid values are
-    dropped, or replaced by those in ``usual``."""
+    """Return the request that parameters describe, for at most ``most`` passages. Invalid values are dropped,
+    or replaced by those in ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
-    several = choices.stores if len(choices.stores) > 1 else ()  # the only one is no restriction
+    several = choices.stores if len(choices.stores) > 1 else ()  # choosing the only store is no restriction
     view: ResultView = _one_of(get_args(ResultView), last.get("view"), usual.view)
     k = int(_number(last.get("k"), 1, most, min(most, _usual_k(view, usual))))
     return SearchState(
@@ -180,7 +179,7 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
 
 
 def in_address(names: Collection[str] = PARAMETER_NAMES) -> Params:
-    """Return the parameters called ``names``. On a document's page they are those of the search that led
+    """Return the parameters called ``names``. On a document's page, they are those of the search that led
     there."""
     led = st.query_params.get("search")
     params = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
@@ -188,17 +187,16 @@ def in_address(names: Collection[str] = PARAMETER_NAMES) -> Params:
 
 
 def searched(written: str) -> Params:
-    """Return the parameters of a search in a link; those that the Search page does not know are left
-    out."""
+    """Return the parameters of a search in a link. Parameters unknown to the Search page are left out."""
     return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in PARAMETER_NAMES}
 
 
 def unknown_store(names: Collection[str]) -> str:
-    """Return a store in the address that is not in ``names``; ``''`` if there is none."""
+    """Return a store in the address that is not in ``names``; '' if all are."""
     return next((name for name in in_address().get("store", []) if name not in names), "")
 
 
 def last_search() -> Params:
-    """Return the parameters of the last search in this session; empty if it asked for nothing."""
+    """Return the parameters of the last search in this session; empty if that search was empty."""
     seen: Params = st.session_state.get(SEEN_KEY, {})
     return seen if seen.keys() & _ASKING else {}

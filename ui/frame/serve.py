@@ -1,4 +1,4 @@
-"""Run the app in this process, bound to this computer only, from any working directory."""
+"""Runs the app in this process, reachable from this computer only, from any working directory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STREAMLIT_LOGGERS: Final = (
     "streamlit.web.server.starlette.starlette_routes",
     "streamlit.web.server.starlette.starlette_websocket",
 )
-"""Those that write down what a client sends."""
+"""Loggers that record data sent by a client."""
 
 _OPEN_FILES: Final = 8192
 _NAMED_THEMES: Final = frozenset({"light", "dark", "sidebar"})
@@ -51,9 +51,15 @@ _NAMED_THEMES: Final = frozenset({"light", "dark", "sidebar"})
 def serve(host: str, port: int, open_browser: bool) -> None:
     """Run the app until Ctrl-C or SIGTERM.
 
-    ``host`` is a loopback address or ``localhost``; ``port`` is 1-65535, or 0 for any free one (the address
-    printed names the real one); ``open_browser`` opens the owner's browser once the app answers. Raises
-    InvalidInput for a host that is not loopback or a port out of range, RagError for a port that is taken.
+    Args:
+        host: A loopback address or ``localhost``.
+        port: 1 to 65535, or 0 for any free port; the printed address has the real port.
+        open_browser: Whether to open the owner's browser once the app answers.
+
+    Raises:
+        InvalidInput: the host is not loopback, or the port is out of range.
+        RagError: the port is taken.
+
     """
     address = _address(host, port)
     settings = load()
@@ -68,7 +74,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     def announce() -> None:
         number = str(st.get_option("server.port"))
         url = f"http://{f'[{address}]' if ':' in address else address}:{number}"
-        with suppress(OSError):  # a home that cannot be written
+        with suppress(OSError):  # a home folder that cannot be written
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(number, "utf-8")
         print(f"Commonplace is at {url}", flush=True)
@@ -79,7 +85,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     log.limit(STREAMLIT_LOGGERS)
     _allow_connections()
     connection.guard_connections(settings.body_timeout_s)
-    os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate needs
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     options, level = project_config(settings.theme), settings.log_level
     options |= {
@@ -100,8 +106,10 @@ def serve(host: str, port: int, open_browser: bool) -> None:
 
 def project_config(theme: str = "system") -> dict[str, Any]:
     """Return the options of .streamlit/config.toml by dotted name. With ``theme`` light or dark, only that
-    theme's colours are included. Streamlit itself would look for the file next to the launcher and in the
-    working directory."""
+    theme's colours are included.
+
+    Streamlit itself would look for the file next to the launcher and in the working directory.
+    """
     options = tomllib.loads((APP_ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     if theme != "system":
         themes = options["theme"]
@@ -111,11 +119,11 @@ def project_config(theme: str = "system") -> dict[str, Any]:
 
 
 def follow_theme() -> None:
-    """Apply the setting ``theme``, and run the page again if it has changed. Streamlit sends the colours to
-    the browser at the beginning of each run."""
-    with suppress(RagError):  # the page says it
+    """Apply the setting ``theme``, and run the page again if the theme has changed. Streamlit sends the
+    colours to the browser at the beginning of each run."""
+    with suppress(RagError):  # the page shows the error
         theme = load().theme
-        # The sections mean *system*; Streamlit also reads them from its file in the working directory.
+        # These sections stand for *system*. Streamlit also reads them from its file in the working directory.
         if ("system" if st.get_option("theme.light.primaryColor") else st.get_option("theme.base")) != theme:
             wanted = project_config(theme)
             for name in project_config() | project_config("light"):
@@ -147,7 +155,7 @@ def _address(host: str, port: int) -> str:
 def _refuse_busy(address: str, port: int) -> None:
     family = socket.AF_INET6 if ipaddress.ip_address(address).version == 6 else socket.AF_INET
     with socket.socket(family) as probe:
-        if sys.platform != "win32":  # there it would also take a port that is in use
+        if sys.platform != "win32":  # on Windows this would also take a port that is in use
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address, port))
@@ -169,8 +177,8 @@ def _refuse_busy(address: str, port: int) -> None:
 
 
 def _allow_connections() -> None:
-    """Raise the limit of open files. An open page needs four, and usual limits of 256 or 1024 are used up
-    by a few guests."""
+    """Raise the limit of open files. An open page needs four, so a few guests would use up the usual limits
+    of 256 or 1024."""
     if sys.platform == "win32":  # has no such limit
         return
     import resource

@@ -1,7 +1,8 @@
 """The frame of every page: its viewer, the links to other pages, title and icon.
 
-This script, not app.py, is Streamlit's main script: with a folder named ``pages`` next to it, Streamlit would
-run the pages of a fresh server on their own, past this file."""
+This script, not app.py, is Streamlit's main script. If a folder named ``pages`` were next to the main script,
+Streamlit would run the pages of a fresh server directly, without this file.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,13 @@ follow_theme()
 
 
 def link_parameters(title: str, *, is_open: bool) -> dict[str, str] | None:
-    """Return the parameters for a page's link in the menu, None for most pages. They lead back to the list
-    of stores or files, and name the store of the files, so that a reload shows the same one."""
+    """Return the parameters for a page's link in the menu; None for most pages. They lead back to the list of
+    stores or files, and name the store of the files, so that a reload shows the same store."""
     if title == "Stores" and is_open:
         return {"store": ""}
     if title != "Files":
         return None
-    with suppress(RagError):  # the page says it
+    with suppress(RagError):  # the page shows the error
         names = library().stores.names(viewer)
         asked = st.query_params.get("store") if is_open else None
         if store := asked if asked in names else visit.last_store(names):
@@ -67,8 +68,8 @@ st.set_page_config(page_title=f"{page.title} · Commonplace")
 visit.begin_visit(page.title)
 if page.title == "Files":
     visit.remember_document(viewer)
-# Not Streamlit's own row of pages: there a press on the page that is open does nothing, also where it shows a
-# document, and in a narrow window they are in a drawer that covers the page and stays open.
+# Streamlit's own row of pages is not used: a press on the open page does nothing there, even if it shows a
+# document. In a narrow window the pages are in a drawer that covers the page and stays open.
 with st.container(horizontal=True, gap=None, key="pages"):
     for each in offered:
         st.page_link(

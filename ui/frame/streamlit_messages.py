@@ -1,10 +1,12 @@
-"""What the gate must know about Streamlit's websocket messages, which are protobuf.
+"""The gate's knowledge of Streamlit's websocket messages, which are protobuf.
 
-Threat 1. The websocket of a page takes messages that are the owner's: one clears every cache of the process
-and so closes the library that others use, one tells the state of a git repository, one gives addresses
-to upload to, one writes files beside the app. No page of ours sends those, but a guest's own program could.
+Threat 1: the websocket of a page accepts messages that only the owner may send. One clears every cache of the
+process and so closes the library that others use. Others return the state of a git repository, return
+addresses for uploads, or write files next to the app. Our pages never send them, but a guest's own program
+could.
 
-Threat 2. Streamlit tells each page the path of the main script, and with it the name of the owner's account.
+Threat 2: Streamlit tells each page the path of the main script, which contains the name of the owner's
+account.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ _MAIN_SCRIPT: Final = "shell.py"
 
 
 def guest_may_send(data: bytes) -> bool:
-    """Whether a guest's message may be passed on to Streamlit: it may run the page, stop it, and fetch what
-    the page shows. Unreadable messages may not."""
+    """Whether a guest's message may be passed on to Streamlit: it may run the page, stop it, and fetch data
+    that the page shows. Unreadable messages may not pass."""
     message = BackMsg()
     try:
         message.ParseFromString(data)
-    except Exception:  # protobuf's own; its package has no types, and Streamlit does as much
+    except Exception:  # an error of protobuf, whose package has no types; Streamlit does the same
         return False
     kind = message.WhichOneof("type")
     if kind != "backend_operation_request":
@@ -39,11 +41,13 @@ def guest_may_send(data: bytes) -> bool:
 
 
 def without_path(data: bytes) -> tuple[bytes, str]:
-    """Return a message with the main script's name in place of its path, then the session that it starts.
+    """Return a message with the main script's name instead of its path, and the session that the message
+    starts.
 
     Other messages are returned unchanged, with ''.
     """
-    if _MAIN_SCRIPT.encode() not in data:  # few messages do, and to read each would cost time
+    # only few messages contain it, and reading each message would take time
+    if _MAIN_SCRIPT.encode() not in data:
         return data, ""
     message = ForwardMsg.FromString(data)
     if message.WhichOneof("type") != "new_session":

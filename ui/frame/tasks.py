@@ -1,6 +1,6 @@
 """Long work about stores and models: exports, imports, checks, repairs, downloads.
 
-What is not finished when the process ends leaves nothing.
+Work that is not finished when the process ends leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _HEADLINES: Final[dict[TaskKind, str]] = {
 
 
 class Task(BackgroundWork[Transfer | Pulling | None, Result]):
-    """Background work on a store or model, such as an export. ``name`` is the store, for an import the
-    file, for a download the model. ``was_told``: its end was shown in the visit that started it."""
+    """Background work on a store or model, such as an export. ``name`` is the store, the imported file or the
+    downloaded model. ``was_told`` means that its end was shown in the visit that started it."""
 
     def __init__(self, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
@@ -49,7 +49,7 @@ class Task(BackgroundWork[Transfer | Pulling | None, Result]):
 
     @property
     def part(self) -> float:
-        """The share that is done, 0 to 1."""
+        """The finished share, 0 to 1."""
         return min(self.now.done / self.now.total, 1.0) if self.now and self.now.total else 0.0
 
     def _act(self) -> Result:
@@ -57,13 +57,13 @@ class Task(BackgroundWork[Transfer | Pulling | None, Result]):
 
 
 def start_task(library: str, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
-    """Start a task that runs ``act`` for the library in the folder ``library``. If it is running already,
-    do nothing."""
+    """Start a task that runs ``act`` for the library in the folder ``library``. If the task is already
+    running, do nothing."""
     work.start_work(_key(library, kind, name), Task(kind, name, act))
 
 
 def known_tasks(library: str) -> list[Task]:
-    """The tasks that are running, or have ended and were not closed, oldest first."""
+    """Return the tasks that are running, or have ended and were not closed, oldest first."""
     return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
 
 

@@ -1,6 +1,6 @@
 """Background work of pages, each piece in its own thread.
 
-It belongs to the process, not to a session: a reload or a closed tab does not stop it, and every tab that
+Work belongs to the process, not to a session. A reload or a closed tab does not stop it, and every tab that
 knows its key shows it.
 """
 
@@ -21,8 +21,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class BackgroundWork(ABC, Generic[P, R]):
-    """Work in a thread of its own. ``now`` is its progress. At its end it has a ``result``, an ``error``,
-    or neither. ``headline`` names it in plain text."""
+    """Work in a separate thread. ``now`` is its progress. At its end it has a ``result``, an ``error``, or
+    neither. ``headline`` names the work in plain text."""
 
     def __init__(self, headline: str, now: P) -> None:
         self.headline: Final = headline
@@ -34,11 +34,12 @@ class BackgroundWork(ABC, Generic[P, R]):
 
     @abstractmethod
     def _act(self) -> R | None:
-        """Do the work and return the result. Stop soon after ``stopping`` becomes True. Raises RagError."""
+        """Carry out the work and return the result. Stop soon after ``stopping`` becomes True. Raises
+        RagError."""
 
     @property
     def running(self) -> bool:
-        """Whether the work is still going on."""
+        """Whether the work is still running."""
         return self._thread.is_alive()
 
     @property
@@ -57,7 +58,7 @@ class BackgroundWork(ABC, Generic[P, R]):
         self.now = now
 
     def cancel(self) -> None:
-        """Ask the work to stop; it does so at its next step."""
+        """Ask the work to stop. It stops at its next step."""
         self._stop.set()
 
     def join(self, timeout: float) -> None:
@@ -90,8 +91,8 @@ def start_work(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
 
 
 def known(*above: str) -> dict[WorkKey, BackgroundWork[Any, Any]]:
-    """Return the work that is running, or has ended and was not closed, whose keys begin with ``above``:
-    key → work, in the order of starting."""
+    """Return the work that is running, or has ended and was not closed, whose keys begin with ``above``: key
+    → work, in the order of starting."""
     with _lock:
         return {key: work for key, work in _works.items() if key[: len(above)] == above}
 
@@ -104,8 +105,8 @@ def close(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
 
 
 def cancel_all(timeout: float = 5.0) -> None:
-    """Cancel all work in this process, and wait at most ``timeout`` seconds for each, so that nothing is
-    left."""
+    """Cancel all work in this process, and wait at most ``timeout`` seconds for each piece of work to clean
+    up."""
     running = [work for work in known().values() if work.running]
     for work in running:
         work.cancel()

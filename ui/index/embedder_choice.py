@@ -1,4 +1,4 @@
-"""The embedders that can be chosen, and how each is called."""
+"""The available embedders, and how each is shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.af
 
 
 def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
-    """The available embedders: name → where its text goes. Those named ``first`` come before the others."""
+    """Return the available embedders: name → where its text is sent. Embedders named ``first`` come before
+    the others."""
     used = sorted({info.embedder for info in store_infos(viewer)})
     seen: list[str] = st.session_state.get(_FOUND, [])
     names = dict.fromkeys((*first, library().settings.embedder, *BUILT_IN, *used, *seen))
@@ -37,14 +38,13 @@ def _goes(viewer: Viewer, name: str) -> str:
 
 
 def in_words(name: str, goes: str) -> str:
-    """Return an embedder as the line of a select box, with the place where its text goes unless that is
+    """Return an embedder as the line of a select box. The line says where text is sent, unless it stays on
     this computer."""
     return _IN_WORDS.get(name) or (name if goes == destination("") else f"{name} ({goes})")
 
 
 def look_for_others(viewer: Viewer, key: str) -> None:
-    """Draw a button that asks servers and packages for their embedders, which takes a few seconds at
-    most."""
+    """Draw a button that asks servers and packages for their embedders. This takes a few seconds at most."""
     if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
             connections = library().models.connections(viewer)
@@ -60,7 +60,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
 
 
 def offer_embedders(connections: Sequence[Connection]) -> None:
-    """Add the embedders of these connections to those offered. If some are new, the page is drawn again."""
+    """Add the embedders of these connections to the available ones. If some are new, draw the page again."""
     names = [name for connection in connections for name in connection.embedders]
     before = st.session_state.get(_FOUND, [])
     if not {*names} <= {*before, *_IN_WORDS}:

@@ -1,7 +1,7 @@
 """Choosing a folder of this computer: a box to type or paste a path, and a picker to click through.
 
-A typed folder may be anywhere the owner can read. The picker stays inside the setting `roots`, links
-included.
+A typed folder may be anywhere that the owner can read. The picker stays inside the setting `roots`, including
+links.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MOST_OFFERED: Final = 6
 
 
 def choose_folder(viewer: Viewer) -> Path | None:
-    """Draw the box for the folder to index, and return the folder; None if none is named. Raises
-    InvalidInput if it is not a folder."""
+    """Draw the box for the folder to index, and return the folder; None if the box is empty. Raises
+    InvalidInput if the path is not a folder."""
     offer_folders(viewer)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
@@ -64,7 +64,7 @@ _OFFERED_S: Final = 60
 
 
 def offer_folders(viewer: Viewer) -> None:
-    """Draw a button for each folder worth indexing. It fills the box."""
+    """Draw a button for each folder worth indexing. The button fills the box."""
     offered = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
     with st.container(horizontal=True, gap="small", key="index_offered"):
         for number, folder in enumerate(offered):
@@ -94,13 +94,13 @@ def _take(path: Path) -> None:
 
 
 def folder_in_box() -> Path | None:
-    """Return the folder that the box names now, None for none. For callbacks. Raises InvalidInput for an
+    """Return the folder in the box now; None if the box is empty. For callbacks. Raises InvalidInput for an
     invalid path."""
     return _folder(st.session_state.get(FOLDER_BOX, ""))
 
 
 def clear_folder() -> None:
-    """Empty the box. For callbacks only, as the box must not be drawn yet."""
+    """Empty the box. Only callbacks may call this, before the box is drawn."""
     st.session_state[FOLDER_BOX] = ""
     st.session_state.pop(_PICKED, None)
 
@@ -112,7 +112,7 @@ def path_text(path: Path) -> str:
 
 def _folder(typed: str) -> Path | None:
     picked: Path | None = st.session_state.get(_PICKED)
-    if picked is not None and typed == path_text(picked):  # what is shown need not be the name itself
+    if picked is not None and typed == path_text(picked):  # the shown text may differ from the real name
         return picked
     return typed_folder(typed)
 
@@ -133,19 +133,19 @@ def typed_folder(typed: str) -> Path | None:
 
 
 def typed_name(typed: str) -> str:
-    """Return the typed name of a store, with hyphens in place of spaces."""
+    """Return the typed name of a store, with hyphens instead of spaces."""
     return "-".join(typed.split())
 
 
 def _roots() -> list[Path]:
-    """The folders where the picker starts: those of the setting, else the home folder and the whole
+    """Return the folders where the picker starts: those of the setting, else the home folder and the whole
     disk."""
     settings = library().settings
     disk = [Path(Path.home().anchor)] if settings.origin("roots").layer == "default" else []
     return [*(root.resolve() for root in settings.roots), *disk]
 
 
-# It is open as long as PICKER is in the session; None there is the list of all roots.
+# The picker is open as long as PICKER is in the session. None there means the list of all roots.
 
 
 def open_picker() -> None:
@@ -155,7 +155,7 @@ def open_picker() -> None:
     with suppress(InvalidInput):
         typed = _folder(st.session_state.get(FOLDER_BOX, ""))
         if typed:
-            list_folders(typed, roots)  # raises for one that cannot be opened
+            list_folders(typed, roots)  # raises for a folder that cannot be opened
             place = contained(typed, roots)
     st.session_state[PICKER] = place
 
@@ -226,7 +226,7 @@ def _folder_list(place: Path | None, folders: Sequence[Path]) -> None:
             autocomplete="off",
         )
     matching = [f for f in folders if wanted.casefold() in path_text(Path(f.name)).casefold()]
-    # A key for each place: its list begins at its top.
+    # Each place has its own key, so that its list begins at its top.
     with st.container(height=320, border=True, gap="xxsmall", key=_key("list", place)):
         for folder in matching[:_MOST]:
             name = label(path_text(folder if place is None else Path(folder.name)))
@@ -244,5 +244,5 @@ def _name(crumb: Path, roots: Sequence[Path]) -> str:
 
 
 def _key(what: str, path: Path | None) -> str:
-    """Return a widget key for one path, whatever bytes are in its name."""
+    """Return a widget key for a path, whatever bytes are in its name."""
     return f"index_{what}_{hashlib.sha256(os.fsencode(path or '')).hexdigest()[:16]}"

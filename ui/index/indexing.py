@@ -1,4 +1,4 @@
-"""Adding a folder to a store, or changing one: which of its files, and what a run would do to them."""
+"""Adding a folder to a store, or changing one: choosing its files, and a preview of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.index.folders import clear_folder, folder_in_box, path_text
 from ui.index.runs import INDEX_PLACE, start_run
 
 ADDING: Final = "index"
-"""The chooser of the folder that is being added; every other one is called after its folder."""
+"""The chooser of the folder that is being added. Every other chooser has the name of its folder."""
 
 _MOST_ROWS: Final = 300
 _MOST_WARNINGS: Final = 20
@@ -74,7 +74,7 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
 
 def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
     """Draw the button that adds the folder to a store and starts to read it in the background. ``store``
-    returns the name of the store, and may create it first."""
+    returns the name of the store, and may create the store first."""
     sure = True
     if choice.doubt:
         show_warning(choice.doubt)
@@ -82,8 +82,8 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
         sure = st.checkbox("Yes, index all of it", key=f"index_sure_{root}")
 
     def add_and_start() -> None:
-        """Add the folder and patterns in the boxes and start a run, unless this needs a confirmation that
-        was not shown."""
+        """Add the folder and patterns in the boxes and start a run, unless a confirmation is needed that was
+        not shown."""
         with errors_wait(INDEX_PLACE):
             root = folder_in_box()
             now = choice_in_boxes(root) if root else None
@@ -120,8 +120,8 @@ KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FileChoice:
-    """A folder and the patterns that choose its files. ``doubt`` says why the choice may be a mistake, ''
-    if it seems right."""
+    """A folder and the patterns that choose its files. ``doubt`` says why the choice may be a mistake; '' if
+    it seems right."""
 
     root: Path
     include: tuple[str, ...]
@@ -130,13 +130,13 @@ class FileChoice:
 
 
 def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -> None:
-    """Put these patterns into a chooser. For callbacks only, as it must not be drawn yet."""
+    """Put these patterns into a chooser. Only callbacks may call this, before the chooser is drawn."""
     st.session_state[f"{chooser}_include"] = "\n".join(include or ("**/*",))
     st.session_state[f"{chooser}_exclude"] = "\n".join(exclude)
 
 
 def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Draw boxes for patterns, and return the choice of files in ``root``; None for none. Raises
+    """Draw boxes for patterns, and return the choice of files in ``root``; None without patterns. Raises
     InvalidInput if the folder cannot be read or a pattern is invalid."""
     state, box, kind = st.session_state, f"{chooser}_include", f"{chooser}_kind"
     state.setdefault(box, KINDS["Everything readable"])
@@ -177,7 +177,7 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
 
 
 def _choose_suffixes(root: Path, chooser: str) -> None:
-    """Draw the most frequent suffixes in ``root`` with their numbers of files. The chosen ones become the
+    """Draw the most frequent suffixes in ``root`` with their numbers of files. Chosen suffixes become the
     pattern."""
     state, box, key = st.session_state, f"{chooser}_include", f"{chooser}_suffixes"
     there = _preview(os.fsencode(root), EVERYTHING, patterns_in_boxes(chooser)[1]).by_suffix
@@ -204,8 +204,8 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Return the files of ``root`` that match the patterns typed in the boxes of ``chooser``; None if none
-    do. Raises as ``choose_files``."""
+    """Return the files of ``root`` that match the patterns typed in the boxes of ``chooser``; None without
+    such patterns. Raises as ``choose_files``."""
     include, exclude = patterns_in_boxes(chooser)
     counted = _preview(os.fsencode(root), include, exclude)
     if not counted.count:
@@ -214,7 +214,8 @@ def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
 
 
 def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the include patterns, then the exclude patterns in the boxes; in a callback, as typed last."""
+    """Return the include patterns and the exclude patterns in the boxes. In a callback, they are the last
+    typed ones."""
     include, exclude = (
         tuple(line.strip() for line in st.session_state[f"{chooser}_{box}"].splitlines() if line.strip())
         for box in ("include", "exclude")
@@ -222,7 +223,7 @@ def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return include, exclude
 
 
-# Bytes, because a file name that is no text cannot be part of a cache's key.
+# The path is bytes, because a file name that is not text cannot be part of a cache's key.
 @st.cache_data(max_entries=32, ttl=15, show_spinner=False)
 def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> Preview:
     return preview(Path(os.fsdecode(root)), include, exclude, max_files=MANY_FILES)

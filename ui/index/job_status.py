@@ -1,4 +1,5 @@
-"""How far a store's run is, and how the last ones ended: read from the store, whoever runs the job."""
+"""The progress of a store's run, and the results of its last runs. Both are read from the store, whichever
+process runs the job."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ _BADGES: Final = {
 
 
 def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """Draw the current run, which updates itself, or the last one. The page is drawn again when the run
-    ends, when it has ``read`` the files, and when it begins to read others."""
+    """Draw the running job, which updates itself, or the last one. The page is drawn again when the job ends,
+    when all files are ``read``, and when reading starts again."""
     unembedded = info.pending > 0 and not is_model_missing(info.embedder)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
     fragment(viewer, info.name, polling=active, read=read, unembedded=unembedded)
@@ -41,10 +42,10 @@ def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool
 def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded: bool) -> None:
     try:
         active, job = is_active(viewer, store), newest_job(viewer, store)
-    except NotFound:  # deleted meanwhile: the page finds out and says so
+    except NotFound:  # the store was deleted meanwhile, and the page says so
         st.rerun()
     if polling != active or (active and read != has_read(viewer, store)):
-        st.rerun()  # once more in whole, with or without the timer
+        st.rerun()  # draw the whole page once more, with or without the timer
     asked = library().jobs.requests(viewer, store)
     if job is None and not active and not asked:
         return
@@ -66,7 +67,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
         return
     now = job.progress
     st.progress(_part(now), text=progress(now))
-    st.text(now.current or "\u00a0")  # a blank line keeps the buttons in their place
+    st.text(now.current or "\u00a0")  # a blank line keeps the buttons in place
 
     def cancel() -> None:
         library().jobs.cancel(viewer, store)

@@ -1,4 +1,4 @@
-"""The advice to let a store in other languages use the model for every language, taken with one press."""
+"""The advice to use the model for every language in a store, with a button for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LANGUAGES: Final = "languages"
 
 
 class Taking(BackgroundWork[str, None]):
-    """One installation of the model, and the beginning of a store's switch to it."""
+    """One installation of the model, and the start of a store's switch to it."""
 
     def __init__(self, viewer: Viewer, store: str) -> None:
         super().__init__("The switch to the model for every language", "Starting …")
@@ -33,7 +33,7 @@ class Taking(BackgroundWork[str, None]):
 
 
 def show_language_notice(viewer: Viewer, info: StoreInfo) -> None:
-    """If a store's text is largely in other languages than its model reads, draw what to do."""
+    """If much of a store's text is in languages that its model does not read, draw the advice."""
     begun = work.known(*_key(info.name)).get(_key(info.name))
     polling = begun is not None and begun.running
     if not (polling or (begun is not None and begun.error) or library().languages.advice(viewer, info.name)):

@@ -1,4 +1,4 @@
-"""The notice that a built-in model is missing, and its installation by a button."""
+"""The notice that a built-in model is missing, with a button that installs it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Installation(BackgroundWork[str, None]):
 
 
 def show_model_notice(embedder: str) -> None:
-    """If an embedder is a built-in model that is not on this machine, draw what to do."""
+    """If an embedder is a built-in model that is not on this machine, draw the notice."""
     if not is_model_missing(embedder):
         return
     model, model_dir = BUILT_IN[embedder], library().settings.model_dir
@@ -47,7 +47,7 @@ def is_model_missing(embedder: str) -> bool:
         return False
     seen: set[str] = st.session_state.setdefault(_SEEN, set())
     if embedder not in seen and is_installed(BUILT_IN[embedder], library().settings.model_dir):
-        seen.add(embedder)  # the check reads the whole model, so not again once it was there
+        seen.add(embedder)  # the check reads the whole model, so it is not repeated once the model was found
     return embedder not in seen
 
 

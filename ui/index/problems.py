@@ -1,4 +1,4 @@
-"""What could not be read, by reason, with a button that tries it again."""
+"""Files that could not be read, by reason, with a button to try again."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MOST_FILES: Final = 200
 
 
 def show_problems(viewer: Viewer, info: StoreInfo) -> None:
-    """Draw the files of the store that cannot be read or searched completely, if any."""
+    """Draw the files of the store that cannot be read or searched completely, if there are any."""
     newest = newest_job(viewer, info.name)
-    # A refused text does not move the generation; the run that it was refused in has another state.
+    # A refused text does not change the generation, but the run in which it was refused has another state.
     state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
     if problems := _problems(load(), viewer, info.name, state):
         st.header("What could not be read", anchor=False)

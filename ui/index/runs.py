@@ -1,4 +1,4 @@
-"""A store's indexing runs. Callbacks ask for them, so errors are shown later, by ``show_waiting(PLACE)``."""
+"""A store's indexing runs. Callbacks request them, so errors are shown later, by ``show_waiting(PLACE)``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _AFTER_READING: Final = ("embedding", "pictures", "sending", "done")
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
-    """Return the run under way or the last one, None if there was none. If a run continues an unfinished
-    one, its progress includes the files read before."""
+    """Return the running job or the last one; None if there was none. If a run continues an unfinished one,
+    its progress includes the files read before."""
     jobs = library().jobs.all(viewer, store, 2)
     if len(jobs) == 2 and jobs[1].state in ENDED_EARLY and jobs[0].progress.phase == "reading":
-        now, done = jobs[0].progress, jobs[0].total_files  # what is unchanged, too
+        now, done = jobs[0].progress, jobs[0].total_files  # including unchanged files
         return replace(jobs[0], progress=replace(now, done=done, total=done + now.total - now.done))
     return jobs[0] if jobs else None
 
@@ -37,7 +37,7 @@ def is_active(viewer: Viewer, store: str) -> bool:
 
 
 def has_read(viewer: Viewer, store: str) -> bool:
-    """Whether the run under way has read all files and now works on their passages."""
+    """Whether the running job has read all files and now works on their passages."""
     newest = newest_job(viewer, store)
     return newest is not None and newest.state == "running" and newest.progress.phase in _AFTER_READING
 
@@ -45,20 +45,20 @@ def has_read(viewer: Viewer, store: str) -> bool:
 def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
-    """Start to bring folders (None: all that are not paused) up to date in the background."""
+    """Start to update folders in the background. None means all folders that are not paused."""
     request_run(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
 
 
 def scroll_to_the_run() -> None:
-    """Draw an element that the browser scrolls to when a button far below has started a run. Only in the
-    same visit, because the browser scrolls whenever it is drawn again."""
+    """Draw an element that the browser scrolls to after a button far below has started a run. Draw it only in
+    the same visit, because the browser scrolls whenever it is drawn again."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
     if number and started_in == visit.current():
         st.html(hits.arrival("Indexing has begun.", number))
 
 
 def continue_run(viewer: Viewer, store: str) -> None:
-    """Start a run for the waiting requests; if there are none, bring all folders up to date."""
+    """Start a run for the waiting requests. If there are none, update all folders."""
     with errors_wait(INDEX_PLACE):
         if library().jobs.requested(viewer, store):
             background.go_on(library(), viewer, store)
@@ -67,7 +67,7 @@ def continue_run(viewer: Viewer, store: str) -> None:
 
 
 def request_run(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
-    """Call ``request``, which leaves a request, and start a run for it."""
+    """Call ``request``, which adds a request, and start a run for it."""
     with errors_wait(INDEX_PLACE):
         request()
         background.go_on(library(), viewer, store)

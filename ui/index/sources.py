@@ -1,4 +1,4 @@
-"""The folders of a store on the Index page: the state of each, and what can be done with it."""
+"""The folders of a store on the Index page: the state of each, and the actions for it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ui.index.runs import INDEX_PLACE, request_run, start_run
 _READ: Final = "being read"
 _EMBEDDED: Final = "found by words; meaning follows"
 _WAIT: Final = "Possible once indexing has ended, or is paused."
-_OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
+_OPEN: Final = "index_source_open"  # (store, source id, open form)
 
 
 def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """Draw the folders of the store with their actions. ``read``: whether the ``active`` run has read the
+    """Draw the folders of the store with their actions. ``read`` means that the ``active`` run has read the
     files."""
     if not info.sources:
         return
@@ -66,7 +66,8 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
             _show(viewer, info, folder, busy=busy, active=active)
 
 
-# Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
+# Counting reads every document. A disk that appears or vanishes does not change the generation, so the ttl is
+# needed.
 @st.cache_data(max_entries=16, ttl=5, show_spinner=False)
 def _sources(
     settings: Settings,  # noqa: ARG001 - part of the key
@@ -156,7 +157,7 @@ def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> Non
         ("Edit", ":material/edit:", edit, False),
         ("Remove", ":material/delete:", partial(st.session_state.update, removing), active),
     ]
-    if source.paused:  # the others are brought up to date together
+    if source.paused:  # other folders are updated together
         once = partial(start_run, viewer, store, [source.id])
         actions.insert(0, ("Update once", ":material/sync:", once, active))
     with st.container(horizontal=True, gap="small"):
@@ -193,8 +194,8 @@ def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
 def _decide(
     viewer: Viewer, store: str, name: str, key: str, act: Callable[[], object], otherwise: str
 ) -> None:
-    """Draw two buttons for the open form of a folder: one called ``name``, if that is not empty, to do
-    ``act``, and one called ``otherwise`` to close it."""
+    """Draw two buttons for the open form of a folder. The button called ``name`` calls ``act``; it is left
+    out if ``name`` is empty. The button called ``otherwise`` closes the form."""
 
     def do() -> None:
         request_run(viewer, store, act)

@@ -1,7 +1,8 @@
-"""The store of the Index page: choose one, or make one.
+"""The store of the Index page: choose or create one.
 
-The choice is in the address (``?store=NAME``), and the session remembers it. The options are bare names: a
-browser sends labels, which must not change meanwhile."""
+The choice is in the address (``?store=NAME``), and the session remembers it. The options are plain names,
+because a browser sends labels, which must not change meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -34,22 +35,22 @@ _EMBEDDER: Final = "index_embedder"
 
 @dataclass(frozen=True, slots=True)
 class StoreChoice:
-    """The store to work on."""
+    """The store shown on the page."""
 
     info: StoreInfo  #: Read after the other fields, so that the whole page shows one state.
-    active: bool  #: Whether it is being indexed, or is about to be.
-    has_read: bool  #: Whether its run is through with the files.
+    active: bool  #: Whether the store is being indexed, or is about to be.
+    has_read: bool  #: Whether its run has read all files.
 
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:
-    """Draw the choice of a store and return it; None if there is none or a new one is being made."""
+    """Draw the choice of a store and return it; None if there is no store or a new one is being created."""
     names = library().stores.names(viewer)
     if not names or _CREATING in st.session_state:
         new_store(viewer, has_others=bool(names))
         return None
     active = dict.fromkeys(names, False)
     for name in names:
-        with suppress(RagError):  # a broken store must not hide the others; choosing it says what is wrong
+        with suppress(RagError):  # a damaged store must not hide the others; choosing it shows the error
             active[name] = is_active(viewer, name)
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -63,17 +64,18 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
         )
     read = active[name] and has_read(viewer, name)
     info = library().stores.info(viewer, name)
-    if not active[name]:  # else the numbers move, and the status shows them
+    if not active[name]:  # otherwise the numbers change, and the status shows them
         st.caption(label(store_facts.counts_line(info)))
     return StoreChoice(info, active[name], read)
 
 
 def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
-    """Choose the store in the address, else the one that was open last, else one that is being indexed."""
+    """Choose the store in the address, else the last open store, else a store that is being indexed."""
     asked = st.query_params.get(PARAM)
     if asked is not None and asked not in active:
         show_unknown_store(viewer, asked)
-    at_work = max(active, key=lambda name: active[name])  # the first at work, else the first
+    # the first store that is being indexed, else the first store
+    at_work = max(active, key=lambda name: active[name])
     name = asked if asked is not None and asked in active else visit.last_store(active) or at_work
     visit.remember_store(name)
     st.session_state[_BOX] = name
@@ -85,7 +87,7 @@ def _choose(name: str = "") -> None:
 
 
 def new_store(viewer: Viewer, *, has_others: bool) -> None:
-    """Draw all steps to a new store: a folder, which of its files, one button."""
+    """Draw all steps for a new store: a folder, the choice of its files, one button."""
     if has_others:
         st.header("New store", anchor=False)
         st.button(
@@ -112,7 +114,7 @@ def new_store(viewer: Viewer, *, has_others: bool) -> None:
         embedder = st.session_state[_EMBEDDER]
         made = library().stores.create(viewer, typed_name(st.session_state[_NAME]), embedder)
         if embedder != library().settings.embedder:
-            with suppress(InvalidInput):  # a variable decides it
+            with suppress(InvalidInput):  # a variable sets the embedder
                 library().upkeep.change_setting(viewer, "embedder", embedder)
         st.session_state.pop(_CREATING, None)
         _choose(made.name)

@@ -1,4 +1,4 @@
-"""What is known of a store, as HTML. The rules of `ui.frame.hits` hold."""
+"""The facts about a store, as HTML. The rules of `ui.frame.hits` hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _METRICS = {
 
 
 def counts_line(info: StoreInfo) -> str:
-    """Return one line of plain text about a store: its size, and what is still to do."""
+    """Return one line of plain text about a store: its size, and the remaining work."""
     if not info.file_count and not info.sources:
         return "empty"
     parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
@@ -67,7 +67,7 @@ def sheet(info: StoreInfo) -> str:
 def health_html(health: Health) -> str:
     """Return HTML with the results of a store's checks, faults first."""
     how = f"{plural(len(health.checks), 'check')} on {moment(health.checked_at)}"
-    findings = sorted(health.findings, key=lambda finding: finding.severity)  # a fault before a note
+    findings = sorted(health.findings, key=lambda finding: finding.severity)  # "fault" sorts before "note"
     faults = [finding for finding in findings if finding.severity == "fault"]
     verdict = f"Sound: {how} found nothing wrong."
     if faults:

@@ -1,7 +1,7 @@
-"""Code as HTML: the types of files that are read as code, and the kinds of its pieces.
+"""Code as HTML: the types of files that are shown as code, and the kinds of their pieces.
 
-Threat. A note is untrusted. Some lexers of Pygments take seconds for 20,000 characters made for it; here one
-expression reads every language, each of whose steps is bounded.
+Threat: notes are untrusted. Some lexers of Pygments take seconds for 20,000 hostile characters. Here one
+regular expression reads every language, and each of its steps is bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPES: Final = frozenset(
     " latex diff makefile cmake dart go java lua nim nix r swift toml vue xml csv tsv svelte dockerfile zig"
     " shell terraform visualbasic bibtex subtitles".split()
 )
-"""The types of files that are read as code."""
+"""The types of files that are shown as code."""
 
 _COMMENTS: Final = {
     r"(?<!\S)\#[^\n]*": "bash cmake docker dockerfile elixir graphql hcl julia make makefile nim nix perl php"
@@ -32,7 +32,7 @@ _COMMENTS: Final = {
     r"<!--.*?(?:-->|\Z)|</?[A-Za-z][\w-]*": "html svelte vue xml",
     r"(?<!\S);[^\n]*": "clojure ini lisp",
 }
-"""How comments begin (and tags of markup) → the languages in which they do, as people call them."""
+"""How comments (and tags of markup) begin → the languages with such comments, under all their names."""
 _KINDS: Final = ("", "comment", "string", "number", "word")
 """The groups of `_PIECE` by their numbers."""
 _PIECE: Final = r"""
@@ -52,7 +52,7 @@ _KEYWORDS: Final = frozenset(
 
 
 def code_lines(code: str, language: str, spans: Sequence[hits.MarkSpan]) -> list[str]:
-    """Return the lines of ``code`` as HTML, with ``spans`` marked, which must be sorted."""
+    """Return the lines of ``code`` as HTML, with ``spans`` marked. The spans must be sorted."""
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     parts = []
     for start, end, name in code_kinds(code, language):
@@ -65,8 +65,8 @@ def code_lines(code: str, language: str, spans: Sequence[hits.MarkSpan]) -> list
 
 
 def code_kinds(code: str, language: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, end and class in note.css of each piece of ``code``, in order, without gaps. The
-    class is '' for plain text."""
+    """Yield the start, end and class in note.css of each piece of ``code``, in order, without gaps. The class
+    is '' for plain text."""
     piece, at = _readers().get(language.lower()), 0
     for found in piece.finditer(code) if piece else ():
         kind = _KINDS[found.lastindex or 0]

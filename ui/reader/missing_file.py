@@ -1,4 +1,4 @@
-"""Why a file is not found: asked by path, and perhaps for a query."""
+"""Why a file is not found: a form for its path, and optionally a query."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ui.frame.links import INDEX_PAGE
 from ui.frame.messages import ON_INDEX_PAGE, sentence
 
 WHY: Final = "why"
-"""The parameter of the Files page with which it is open; its value is the query that found nothing, or 1."""
+"""The parameter of the Files page that opens the form. Its value is the query that found nothing, or 1."""
 
 OF: Final = "of"
-"""The parameter with the path of the file that is asked about."""
+"""The parameter with the path of the missing file."""
 
 _ANSWER: Final = "missing_file_answer"
-_FILE_NAME: Final = re.compile(r"\S.{0,200}\.\w{1,5}")  # what somebody typed may be one
+_FILE_NAME: Final = re.compile(r"\S.{0,200}\.\w{1,5}")  # typed text that may be a file name
 _CAME: Final = "missing_file_came"
 _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
 
 
 def show_missing_file(viewer: Viewer, store: str) -> None:
-    """Draw a form that asks for a path and a query, and the explanation why the file is not found. Guests
-    get nothing."""
+    """Draw a form that asks for a path and a query, and the explanation why the file is not found. Guests get
+    nothing."""
     if not viewer.is_owner:
         return
     came, of = st.query_params.get(WHY, ""), st.query_params.get(OF, "")
@@ -62,7 +62,7 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
             if not path:
                 st.caption("Type the path of a file first.")
         then, answer = st.session_state.get(_ANSWER, (None, ()))
-        for found in answer if then == now else ():  # what was true of another state is not said again
+        for found in answer if then == now else ():  # an answer for another state is not shown again
             _show(found)
 
 

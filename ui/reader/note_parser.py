@@ -1,7 +1,7 @@
-"""Markdown as Obsidian writes it: CommonMark with tables, wikilinks, callouts, tasks, comments and ids of
-blocks, read into markdown-it's tokens.
+"""Markdown in Obsidian's dialect: CommonMark with tables, wikilinks, callouts, tasks, comments and block ids,
+parsed into markdown-it's tokens.
 
-Tags are read as tags, because only then can they be left out: `ui.reader.rendered` passes none of them on.
+HTML tags are parsed as tags, so that they can be left out: `ui.reader.rendered` passes none of them on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rag_core.text.markup import CALLOUT, COMMENT, FOOTNOTE_TEXT, TASK
 class _Parser(MarkdownIt):
     @override
     def validateLink(self, url: str) -> bool:
-        """Accept every address. The code that makes the link decides what to do with it."""
+        """Accept every address. The code that creates the link decides what to do with it."""
         return True
 
 
@@ -39,7 +39,7 @@ def make_parser() -> MarkdownIt:
 
 
 def tidy(tokens: Sequence[Token]) -> None:
-    """Change the tokens so that tasks, callouts and the ids of blocks look as in Obsidian."""
+    """Change the tokens so that tasks, callouts and block ids look as in Obsidian."""
     for at, inline in enumerate(tokens):
         children = inline.children
         if inline.type != "inline" or not children:
@@ -72,7 +72,7 @@ def _read_wikilink(state: StateInline, silent: bool) -> bool:
 
 
 def _read_footnote(state: StateInline, silent: bool) -> bool:
-    """Read the number of a footnote, in a sentence or before its text."""
+    """Read the number of a footnote, in a sentence or before the footnote's text."""
     begins = FOOTNOTE_TEXT.match(state.src, state.pos) if state.pos == 0 else None
     found = begins or FOOTNOTE.match(state.src, state.pos)
     if not found:
@@ -85,7 +85,8 @@ def _read_footnote(state: StateInline, silent: bool) -> bool:
 
 
 def _read_footnote_text(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Read the text of a footnote as a paragraph; CommonMark takes one word for the address of a link."""
+    """Read the text of a footnote as a paragraph. CommonMark would read a single word as the address of a
+    link."""
     if not FOOTNOTE_TEXT.match(state.src, state.bMarks[first] + state.tShift[first]):
         return False
     if silent:
@@ -108,7 +109,7 @@ def _read_footnote_text(state: StateBlock, first: int, last: int, silent: bool) 
 
 
 def _read_highlight(state: StateInline, silent: bool) -> bool:
-    """Read ``==text==``, which may hold other markup."""
+    """Read ``==text==``, which may contain other markup."""
     start, last = state.pos + 2, state.posMax
     end = state.src.find("==", start + 1, last) if state.src.startswith("==", state.pos) else -1
     if end < 0 or state.src[start].isspace() or state.src[end - 1].isspace():

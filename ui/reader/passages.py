@@ -1,4 +1,4 @@
-"""A document as HTML: what is known of it, its links, and its text. The rules of `ui.frame.hits` hold."""
+"""A document as HTML: its facts, its links, and its text. The rules of `ui.frame.hits` hold."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ui.frame.hits import PROSE, anchor, in_one_line, marked_html
 from ui.frame.links import document_parameters, picture
 from ui.reader.rendered import MARK, NoteHeading
 
-_BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
-_OPEN = 8  # as many links are shown without being asked for
+# by the width of a column; after short lines a break is intended
+_BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")
+_OPEN = 8  # number of links shown without unfolding
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class SearchOrigin:
 
 
 def heading(file: Document) -> str:
-    """Return HTML for a file that was chosen in a list: its title and path, its state and the reason for
-    it."""
+    """Return HTML for a file chosen in a list: its title and path, its state, and the reason for the
+    state."""
     title, path = in_one_line(file.title) or file_name(file.path), in_one_line(file.path)
     state = f"<p>{html.escape(in_one_line(state_sentence(file)))}</p>"
     name = f'<h2>{html.escape(title)}</h2><p class="cp-quiet">{html.escape(path)}</p>'
@@ -39,7 +40,7 @@ def heading(file: Document) -> str:
 
 def listed_files(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -> str:
     """Return the first of ``total`` files, each (path, date, title, state), as HTML links. Narrow windows
-    show this in place of a table."""
+    show this list instead of a table."""
     rows = ""
     for path, date, title, state in files:
         known = [date, path.rpartition("/")[0], title, state if state != "fresh" else ""]
@@ -57,7 +58,7 @@ def file_name(path: str) -> str:
 
 
 def own_title(file: Document) -> str:
-    """Return the title of a document; '' if that is only its file name."""
+    """Return the title of a document; '' if the title is only the file name."""
     name = PurePosixPath(file.path)
     return "" if _spaced(file.title) in (_spaced(name.name), _spaced(name.stem)) else file.title
 
@@ -67,7 +68,7 @@ def _spaced(name: str) -> str:
 
 
 def state_sentence(file: Document) -> str:
-    """Return a sentence about the state of a file, with its reason; '' for a file that did not change since
+    """Return a sentence about the state of a file, with its reason; '' for a file that has not changed since
     it was read."""
     match file.state:
         case "changed":
@@ -100,7 +101,7 @@ def breadcrumb(file: Document) -> str:
 
 
 def facts_line(view: DocumentView) -> str:
-    """Return one quiet line with a document's main facts and its state, to be shown above its text."""
+    """Return one quiet line with a document's main facts and state, for display above the text."""
     file = view.document
     reasons = {"note": "by its front matter", "rule": "by a rule"}
     because = " and ".join(reasons[why] for why in file.private_by)
@@ -123,7 +124,7 @@ def beside(view: DocumentView, headings: Sequence[NoteHeading], origin: SearchOr
 
 
 def _neighbours(view: DocumentView, origin: SearchOrigin) -> str:
-    """Return links from a part of a file to its file, and to the parts before and after it."""
+    """Return links from a part of a file to the whole file, and to the parts before and after it."""
     file = view.document
     if not file.part:
         return ""
@@ -137,7 +138,7 @@ def _neighbours(view: DocumentView, origin: SearchOrigin) -> str:
 
 
 def _held(view: DocumentView) -> str:
-    """Return the documents that a file holds, as links; of many only the newest."""
+    """Return the documents in a file as links; if there are many, only the newest."""
     if not view.parts:
         return ""
     items = ""
@@ -195,7 +196,7 @@ def details(view: DocumentView) -> str:
 
 
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: SearchOrigin) -> str:
-    """Return the documents that links lead to, each once, and the number of those that do not exist."""
+    """Return the documents that links lead to, each once, and the number of targets that do not exist."""
     there = {link.path: link for link in found if link.path is not None}
     nowhere = sorted({in_one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
@@ -217,9 +218,8 @@ def _link(store: str, link: DocumentLink, origin: SearchOrigin) -> str:
 
 
 def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
-    """Return HTML for the passages from ``start`` to ``end`` in reading order, without repetitions, with
-    the words of the search highlighted. Pages, slides and other parts get headings; sheets become
-    tables."""
+    """Return HTML for the passages from ``start`` to ``end`` in reading order, without repetitions, with the
+    words of the search highlighted. Pages, slides and other parts get headings. Sheets become tables."""
     parts = []
     trail: tuple[str, ...] = ()
     is_sheet, is_slides = (view.document.file_type == kind for kind in ("sheet", "slides"))
@@ -238,7 +238,7 @@ def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
 
 
 def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
-    """Return one page, slide, row or other part, which may have more passages than those in ``chunks``."""
+    """Return one page, slide, row or other part. It may have more passages than those in ``chunks``."""
     label = ""
     if named:
         own = document_parameters(document.store, document.address, chunks[0].key, search=origin.search)
@@ -252,7 +252,7 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: S
 
 
 def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
-    """Return the passage that was found, the page as a picture, and the rest of its text in a folded
+    """Return the found passage, the page as a picture, and the rest of the page's text in a folded
     element."""
     here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
     rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
@@ -276,7 +276,7 @@ def _slide(label: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str
 
 
 def _with_tables(lines: Iterable[str], origin: SearchOrigin) -> str:
-    """Return lines as paragraphs; lines with cells become tables."""
+    """Return lines as paragraphs. Lines with cells become tables."""
     said = ""
     for is_table, some in groupby(lines, lambda line: " | " in line):
         rows = [[_searched(cell, origin) for cell in line.split(" | ")] for line in some]
@@ -285,7 +285,7 @@ def _with_tables(lines: Iterable[str], origin: SearchOrigin) -> str:
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of cells, which are escaped already."""
+    """Return a table of cells. The cells must already be escaped."""
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<div class="cp-table"><table>{body}</table></div>'
 
@@ -295,7 +295,7 @@ def _here(chunk: Neighbour) -> str:
 
 
 def _rows(chunk: Neighbour, origin: SearchOrigin) -> str:
-    """Return the rows of a sheet that are in a passage. The first row has its number."""
+    """Return the rows of a sheet in a passage. Only the first row shows its number."""
     number = (chunk.anchor or "").rpartition("!")[2]
     rows = ""
     for row in chunk.content[slice(*chunk.shown)].splitlines():
@@ -324,7 +324,7 @@ def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
     if read.strip(blank):
         content = _BROKEN_LINE.sub(" ", chunk.content) if document.file_type == "pdf" else chunk.content
         body = _searched(content, origin, window, document.file_type)
-    elif chunk.content.strip():  # all of it stands in another passage
+    elif chunk.content.strip():  # its whole text is in another passage
         return ""
     else:
         body = f"{without_text(document)}."

@@ -1,4 +1,4 @@
-"""The route of the pictures that notes show and of places in documents, behind the gate like every page."""
+"""The route for pictures in notes and of places in documents, behind the gate like every page."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition"
 
 
 def picture_route(library: Callable[[], Library], workers: RequestWorkers) -> Route:
-    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``.
+    """``GET /note-picture?store=&path=&target=``: return the picture that a document embeds as ``target``.
 
-    With ``place=`` instead it is a picture of a page, a slide or another part. The response is empty if
-    there is no picture. ``workers`` read all pictures, so that pages never wait for them.
+    With ``place=``, return a picture of a page, a slide or another place. The response is empty if there is
+    no picture. ``workers`` read all pictures, so that pages never wait for them.
     """
 
     async def answer(request: Request) -> Response:
@@ -37,7 +37,8 @@ def picture_route(library: Callable[[], Library], workers: RequestWorkers) -> Ro
                 return Response(status_code=403)
             find = partial(_find, library, request, viewer)
             picture = await workers.run_while_connected(request, viewer, find)
-        except RagError:  # the same answer for what is not there and what is not for this viewer
+        # pictures that do not exist and pictures that this viewer may not see get the same answer
+        except RagError:
             return Response(status_code=204)
         return Response(picture.data, media_type=picture.media_type, headers=_HEADERS)
 
@@ -47,7 +48,7 @@ def picture_route(library: Callable[[], Library], workers: RequestWorkers) -> Ro
 def _find(
     library: Callable[[], Library], request: Request, viewer: Viewer, is_over: Callable[[], bool]
 ) -> Picture:
-    """Return the picture that a request asks for. Raises RagError."""
+    """Return the requested picture. Raises RagError."""
     asked = request.query_params
     store, path, target = (asked.get(name, "") for name in ("store", "path", "target"))
     if (place := asked.get("place")) is None:

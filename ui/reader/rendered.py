@@ -1,9 +1,11 @@
 """A note's Markdown as HTML.
 
-Threat. A note is untrusted: it may bring HTML, links and pictures that run, load or restyle something. So no
-HTML of a note is passed on: of its tags only line breaks and a few without attributes are rebuilt, the rest
-is left out. A link leads to http(s), mailto, a heading of the note or a document's page. A picture comes from
-our own route, which decides what it shows. All else is text, escaped. The class names are those of note.css.
+Threat: notes are untrusted. They may contain HTML, links and pictures that run, load or restyle something. So
+no HTML of a note is passed on. Only line breaks and a few tags without attributes are rebuilt, and the rest
+is left out.
+
+A link leads to http(s), mailto, a heading of the note or a document's page. A picture comes from our own
+route, which decides what it shows. Everything else is escaped text. The class names are those of note.css.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from ui.reader.code_view import code_lines
 from ui.reader.note_parser import make_parser, tidy
 
 MARK: Final = "marked"
-"""The id of what is marked."""
+"""The id of the marked passage."""
 
 _CODE: Final = ("fence", "code_block")
 _ARTICLE: Final = '<article class="cp cp-note">{}</article>'
@@ -46,13 +48,13 @@ class NotePlace:
 
     store: str
     path: str
-    begins: int = 1  #: Its first line below the front matter.
-    #: What its links lead to: the target as written → path in the store.
+    begins: int = 1  #: The number of its first line below the front matter.
+    #: The targets of its links: target as written → path in the store.
     leads: Mapping[str, str] = field(default_factory=dict)
-    search: str = ""  #: The search that led to it.
-    query: Query | None = None  #: What that search looks for.
-    lines: tuple[int, int] | None = None  #: The lines of a passage (first, last, from 1) that are marked.
-    heading: str = ""  #: The heading that is marked.
+    search: str = ""  #: The search that led to the note.
+    query: Query | None = None  #: The query of that search.
+    lines: tuple[int, int] | None = None  #: The lines of a passage (first, last, from 1) to mark.
+    heading: str = ""  #: The heading to mark.
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,14 @@ def note_html(text: str, place: NotePlace, title: str = "") -> Rendered:
 
 
 def _at_line(text: str, number: int) -> tuple[str, str]:
-    """Return the text before line ``number``, then the text from this line on."""
+    """Return the text before line ``number``, and the text from this line on."""
     rows = text.split("\n", number - 1)
     return text[: len(text) - len(rows[-1])], rows[-1]
 
 
 def written_note(text: str, place: NotePlace, most: int) -> str:
-    """Return ``most`` characters of a note's source as HTML, from the marked passage on. This is shown
-    while the note is rendered."""
+    """Return ``most`` characters of a note's source as HTML, from the marked passage on. They are shown while
+    the note is rendered."""
     shown = _at_line(text, place.lines[0] if place.lines else place.begins)[1][:most]
     return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
@@ -116,7 +118,7 @@ def render_code(text: str, language: str, place: NotePlace) -> str:
 
 
 def _number(tokens: Sequence[Token]) -> Iterator[NoteHeading]:
-    """Give each heading an id and raise its level by one, as the page's title is above them. Yields the
+    """Give each heading an id and raise its level by one, because the page's title is above them. Yield the
     headings."""
     for number, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -143,8 +145,8 @@ def _key(heading: str) -> str:
 
 
 def _with_blank_lines(text: str, first: int, last: int) -> tuple[int, int]:
-    """Convert lines ``first`` to ``last``, from 1, to a half-open range from 0. Blank lines after it are
-    included, because blocks end after them, too."""
+    """Convert lines ``first`` to ``last``, from 1, to a half-open range from 0. Blank lines after them are
+    included, because blocks also end after blank lines."""
     rows = text.split("\n")
     while last < len(rows) and not rows[last].strip():
         last += 1
@@ -176,7 +178,7 @@ def _marked(tokens: list[Token], first: int, last: int) -> list[Token]:
 
 
 def _mark_parts(tokens: Sequence[Token], first: int, last: int, found: bool) -> bool:
-    """Mark the smallest blocks that touch the lines. Returns ``found``, or True if one was marked."""
+    """Mark the smallest blocks that touch the lines. Return True if a block was marked, else ``found``."""
     at = 0
     while at < len(tokens):
         stop = _end(tokens, at)
@@ -204,7 +206,7 @@ def _end(tokens: Sequence[Token], at: int) -> int:
 
 
 def _overlap(token: Token, first: int, last: int) -> tuple[bool, bool]:
-    """Return whether a block touches the lines, then whether it lies within them."""
+    """Return whether a block touches the lines, and whether it is within them."""
     if token.map is None:
         return False, False
     start, end = token.map
@@ -289,7 +291,7 @@ _RULES: Final[Mapping[str, Callable[[Token, Any], str]]] = {
     "table_open": lambda *_: '<div class="cp-table"><table>',
     "table_close": lambda *_: "</table></div>\n",
 }
-"""How tokens are written; markdown-it writes the others, which hold no attribute of a note's."""
+"""How tokens are written. markdown-it writes the other tokens, which contain no attribute of a note."""
 
 
 def _words(text: str, env: Any) -> str:
@@ -303,7 +305,7 @@ def _searched(text: str, env: Any) -> Sequence[hits.MarkSpan]:
 
 
 def _linked(text: str, env: Any) -> str:
-    """Like `_words`, but addresses become links, unless the text is inside a link."""
+    """Return escaped text as `_words` does. Addresses become links, unless the text is inside a link."""
     if env["open"]:
         return _words(text, env)
     parts, at = [], 0
@@ -338,7 +340,8 @@ def _own_link(target: str, heading: str, env: Any) -> tuple[str, str]:
 
 
 def _picture(target: str, named: str, env: Any) -> str:
-    """Return an image from our own route for a picture in the store; for other pictures only their name."""
+    """Return an image from our own route for a picture in the store, or only the name of any other
+    picture."""
     shown = html.escape(hits.in_one_line(named))
     if _SCHEME.match(target) or not PICTURE_NAME.search(target):
         return f'<span class="cp-quiet">{shown}</span>' if shown else ""

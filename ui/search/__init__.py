@@ -1,1 +1,1 @@
-"""The Search page: the box, the filters, the results as cards and as a table."""
+"""The Search page: the box, the filters, and the results as cards and as a table."""

@@ -1,4 +1,5 @@
-"""The values that a filter can have while it is typed: kinds, tags, folders, stores and days, with counts."""
+"""The possible values of a filter while a person types it: kinds, tags, folders, stores and days, with
+counts."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class Typed:
     """A filter at the end of the typed text."""
 
     key: str  #: One of type, tag, path, store, date, after, before.
-    value: str  #: What is typed of its value, folded.
-    before: str  #: The text up to the value.
+    value: str  #: The typed part of its value, folded.
+    before: str  #: The text before the value.
 
     @property
     def rest(self) -> str:
@@ -38,7 +39,7 @@ class Typed:
 
 
 def typed(text: str) -> Typed | None:
-    """Return the filter at the end of ``text`` if its value may still be being typed, else None."""
+    """Return the filter at the end of ``text`` if its value may be incomplete, else None."""
     match = _TYPED.search(text)
     if match is None:
         return None
@@ -52,7 +53,7 @@ def typed(text: str) -> Typed | None:
 def completions(
     half: Typed, offered: Choices, stores: Mapping[str, int], today: date
 ) -> tuple[Completion, ...]:
-    """Return values for the filter, most frequent first: those that begin with the typed text, then those
+    """Return values for the filter, most frequent first: values that begin with the typed text, then values
     that contain it."""
     if half.key in _DAYS:
         return tuple(_days(half, offered.years, today))
@@ -70,8 +71,8 @@ def completions(
 
 
 def is_half(half: Typed, offered: Choices, stores: Iterable[str]) -> bool:
-    """Whether the value cannot be used for a search yet: it is empty, not a date, or the beginning of a
-    longer value."""
+    """Whether the value cannot be used for a search yet, because it is empty, not a date, or the beginning of
+    a longer value."""
     if half.key in _DAYS:
         return span(half.value) is None
     known = {"type": offered.types, "tag": offered.tags, "path": offered.folders, "store": stores}[half.key]
@@ -82,8 +83,8 @@ def is_half(half: Typed, offered: Choices, stores: Iterable[str]) -> bool:
 
 
 def _days(half: Typed, years: Mapping[str, int], today: date) -> list[Completion]:
-    """Return completions for dates: words with their days, years that documents have, and months. In a
-    range they complete its end."""
+    """Return completions for dates: words with their days, years of documents, and months. In a range they
+    complete its end."""
     first, dots, begun = half.value.rpartition("..")
     months = [f"{today.year}-{month:02}" for month in range(today.month, 0, -1)]
     named = sorted(years, reverse=True)

@@ -1,4 +1,4 @@
-"""The passages shown as a file: JSON for programs, CSV for spreadsheets, Parquet for data frames."""
+"""The shown passages as a file: JSON for programs, CSV for spreadsheets, Parquet for data frames."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _KINDS: Final[dict[FileFormat, tuple[str, str]]] = {
     "csv": ("CSV", "text/csv"),
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
 }
-"""Each kind's name and media type."""
+"""The name and media type of each kind of file."""
 _LONGEST_NAME = 40
 
 
 def show_downloads(answer: Answer, viewer: Viewer) -> None:
-    """Draw a download button for each format. The file is made when it is pressed, from the answer on the
-    page."""
+    """Draw a download button for each format. The file is created when the button is pressed, from the answer
+    on the page."""
     name, count = _file_name(answer), len(answer.hits)
     page = get_script_run_ctx()
     session = page.session_id if page is not None else ""
@@ -51,10 +51,10 @@ def show_downloads(answer: Answer, viewer: Viewer) -> None:
 
 
 def _made(answer: Answer, viewer: Viewer, kind: FileFormat, session: str) -> bytes:
-    """Return the content of the file. Raises NotFound if another session asks, or the viewer may not see
-    the stores any more.
+    """Return the content of the file. Raises NotFound if another session requests it, or if the viewer may
+    not see the stores any more.
 
-    Streamlit would make it for any page that names its id.
+    Without this check, Streamlit would create the file for any page that names its id.
     """
     if not session or current_session() != session:
         raise NotFound("These results are from another page.", "Search again.")
@@ -71,7 +71,8 @@ def _made(answer: Answer, viewer: Viewer, kind: FileFormat, session: str) -> byt
 
 
 def _file_name(answer: Answer) -> str:
-    """Return a file name with the words of the search and, unless it is 1, the first rank."""
+    """Return a file name with the words of the search. If the first rank is not 1, the name contains the
+    rank."""
     words = re.sub(r"[\W_]+", "-", answer.query.raw)[:_LONGEST_NAME].strip("-")
     first = f"-from-{answer.offset + 1}" if answer.offset else ""
     return f"{words or 'passages'}{first}"

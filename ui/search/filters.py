@@ -1,4 +1,4 @@
-"""The filters of a search or a question as chips, and what they offer."""
+"""The filters of a search or a question as chips, and the values that they offer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _MOST_CHIPS: Final = 3
 
 
 def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
-    """Return the values that the filters offer in the ``chosen`` stores (none: in all)."""
+    """Return the values that the filters offer in the ``chosen`` stores. Without ``chosen``, use all
+    stores."""
     facets = deps.facets(viewer, chosen)
     searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
     top = top_folder(source for info in searched for source in info.sources)
@@ -50,7 +51,7 @@ def chips(
     ``offered``.
 
     The counts of the kinds in ``least`` are lower bounds. A filter that would find nothing has no options.
-    Pressing a chosen option removes it.
+    Pressing a chosen option removes the option.
     """
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     shown = {kind: _numbers((counts or all_of).get(kind, {}), is_least=kind in least) for kind in all_of}
@@ -71,8 +72,8 @@ def _numbers(counts: Mapping[str, int], *, is_least: bool) -> dict[str, str]:
 
 
 def _number(count: int, *, is_least: bool) -> str:
-    """Return the number of results to show for one value; '' if the list goes on and has not reached a
-    result with it."""
+    """Return the number of results to show for one value. Return '' if the list continues and has no result
+    with this value so far."""
     if is_least:
         return f"{count:,}+" if count else ""
     return f"{count:,}"
@@ -142,12 +143,12 @@ def minimum(
     *,
     goes_on: bool = False,
 ) -> Chip:
-    """Return the chip with which the user chooses the lowest score of results.
+    """Return the chip for the minimum score of results.
 
     Args:
         request: The search on the page.
         counts: `Answer.score_counts`; empty if nothing was counted.
-        usual: The lowest score if the address has none.
+        usual: The minimum score if the address has none.
         offered: The tenths to choose from; by default those with results.
         goes_on: Whether more results follow, so that the count of all is a lower bound.
 
@@ -167,12 +168,12 @@ def minimum(
 
 
 def any_score(usual: float) -> Params:
-    """Return the parameters that remove the lowest score, even if the settings have one."""
+    """Return the parameters that remove the minimum score, even if the settings have one."""
     return {"min": ["0"] if usual else []}
 
 
 def order(request: SearchState) -> Chip:
-    """Return the chip with which the user chooses the order of results; it shows the order of ``request``."""
+    """Return the chip for the order of results. It shows the order of ``request``."""
     options = tuple(
         Way(name, params={"sort": [] if sort == NOTHING_ASKED.sort else [sort]})
         for sort, name in _ORDERS.items()
@@ -183,7 +184,7 @@ def order(request: SearchState) -> Chip:
 
 
 def chosen_properties(request: SearchState) -> dict[str, list[str]]:
-    """The chosen values of each property: name → values."""
+    """Return the chosen values of each property: name → values."""
     chosen: dict[str, list[str]] = {}
     for pair in request.has:
         key, _, value = pair.partition(":")
@@ -192,7 +193,7 @@ def chosen_properties(request: SearchState) -> dict[str, list[str]]:
 
 
 def without(request: SearchState, kind: str) -> SearchState:
-    """Return the request on its first page and without its filter on this kind of facet."""
+    """Return the first page of the request, without its filter on this kind of facet."""
     request = replace(request, page=1)
     match kind:
         case "type":
@@ -217,7 +218,7 @@ def chosen_kinds(request: SearchState) -> list[str]:
 
 
 def property_chips(request: SearchState, counted: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
-    """Return a filter for each property that results have or that is chosen, with its values and their
+    """Return a filter for each property that is chosen or that results have, with its values and their
     numbers. For properties in ``least`` the numbers are lower bounds."""
     chosen = chosen_properties(request)
     names = [*chosen, *(name for name in counted if name not in chosen)]
@@ -243,7 +244,7 @@ def _property(request: SearchState, name: str, counts: Mapping[str, str], chosen
 
 
 def how_to_search(request: SearchState) -> Chip:
-    """Return the choice of the search mode and of the number of notes on a page."""
+    """Return the chip for the search mode and the number of notes on a page."""
     modes = tuple(Way(name, params={"mode": [mode]}) for mode, name in MODES.items())
     counts = tuple(Way(f"{count} on a page", params={"k": [str(count)]}) for count in _COUNTS)
     positions = [tuple(MODES).index(request.mode)]
@@ -253,8 +254,7 @@ def how_to_search(request: SearchState) -> Chip:
 
 
 def how_many(request: SearchState, usual: int) -> Chip:
-    """Return the choice of how many passages an answer is made from; ``usual`` is the number in the
-    settings."""
+    """Return the chip for the number of passages in an answer. ``usual`` is the number in the settings."""
     options = tuple(Way(plural(count, "passage"), params={"k": [str(count)]}) for count in _ANSWERED_FROM)
     positions = tuple(n for n, count in enumerate(_ANSWERED_FROM) if count == request.k)
     shown = "" if request.k == usual else plural(request.k, "passage")
@@ -264,7 +264,7 @@ def how_many(request: SearchState, usual: int) -> Chip:
 _COUNTS: Final = (10, 20, 50)
 _ANSWERED_FROM: Final = (DEFAULT_K, 10, MAX_K)
 TENTHS: Final = tuple(range(1, 10))
-"""The least scores that can be chosen before there is a result, in tenths."""
+"""The minimum scores that can be chosen before there is a result, in tenths."""
 
 
 def natural(folder: str) -> list[list[tuple[int, str]]]:
@@ -274,7 +274,7 @@ def natural(folder: str) -> list[list[tuple[int, str]]]:
 
 
 def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
-    """The number of documents in and below every folder: path → number. Files at the root are under
+    """Return the number of documents in and below every folder: path → number. Files at the root are under
     `TOP_FOLDER`."""
     below: dict[str, int] = {}
     for folder, count in folders.items():
@@ -293,8 +293,8 @@ def select(
     shown: Callable[[str], str],
     changed: Callable[[], None],
 ) -> None:
-    """Draw a select box of the values with their counts. If there are too many for a browser, only the most
-    frequent are offered."""
+    """Draw a select box of the values with their counts. If there are too many values for a browser, only the
+    most frequent are offered."""
     kept = {*nlargest(_MOST, counts, key=lambda value: counts[value]), st.session_state[key]}
     st.selectbox(
         name,

@@ -18,7 +18,7 @@ _POLL_S = 0.5
 
 
 def is_shown(viewer: Viewer) -> bool:
-    """Whether the viewer has nothing to search yet. Then the page shows only how to begin."""
+    """Whether the viewer has nothing to search yet. The page then shows only how to begin."""
     stores = library().stores.names(viewer)
     if stores and (not viewer.is_owner or any(info.file_count for info in store_infos(viewer))):
         return False
@@ -30,7 +30,7 @@ def is_shown(viewer: Viewer) -> bool:
 
 
 def choose_first_folder(viewer: Viewer) -> None:
-    """Draw the page of a viewer without stores: for the owner a folder to choose, and one button."""
+    """Draw the page of a viewer without stores. The owner gets a choice of folders, and one button."""
     if not viewer.is_owner:
         st.title("Nothing to search yet", anchor=False)
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))

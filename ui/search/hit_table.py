@@ -1,6 +1,6 @@
-"""What was found as a data frame: to sort, search and download, and to choose a row from.
+"""The results as a data frame, for sorting, searching, downloading, and choosing a row.
 
-pandas takes half a second to load: nothing but an open table may need it.
+pandas takes half a second to import, so only an open table may import it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HEIGHT: Final = 520
 _CHOSEN: Final = "hit_table_chosen"
-"""The session key of a table, its ticked rows, those with a chosen cell, and the newest of both."""
+"""The session key of a table, its ticked rows, the rows with a chosen cell, and the newest of both."""
 _text = st.column_config.TextColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
     "Name": _text(width=190),
@@ -72,12 +72,12 @@ def parquet(hits: Sequence[Hit]) -> bytes:
 
 
 def show_hit_table(hits: Sequence[Hit], row: str = "") -> int | None:
-    """Draw the table. Returns the number of the row that is chosen by its box or a cell, None for none. At
-    first it is the row whose passage key begins with ``row``."""
+    """Draw the table. Return the number of the row chosen by its box or by a cell; None without a choice. At
+    first, the row whose passage key begins with ``row`` is chosen."""
     first = [number for number, hit in enumerate(hits) if row and hit.key.startswith(row)]
     cells = [(number, "Name") for number in first]
     named = "\n".join(hit.key for hit in hits).encode()
-    key = f"hits_{crc32(named):08x}{first}"  # no selection outlives the rows it is among
+    key = f"hits_{crc32(named):08x}{first}"  # a selection does not outlive its rows
     with st.container(key="hit_table"):
         chosen = st.dataframe(
             frame(hits),
@@ -96,8 +96,8 @@ def show_hit_table(hits: Sequence[Hit], row: str = "") -> int | None:
 
 
 def _newest(table: str, rows: list[int], cells: list[int]) -> int | None:
-    """Return the row that was chosen last. This must be remembered, because a ticked row stays ticked when
-    a cell of another row is chosen."""
+    """Return the last chosen row. The session stores it, because a ticked row stays ticked when a cell of
+    another row is chosen."""
     before: tuple[str, list[int], list[int], int | None] = st.session_state.get(_CHOSEN, ("", [], [], None))
     _, seen_rows, seen_cells, number = before if before[0] == table else (table, [], [], None)
     if cells != seen_cells:

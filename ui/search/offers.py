@@ -1,4 +1,4 @@
-"""What may help on the Search page: other spellings, values that exist, looser searches, and why a file is
+"""Suggestions on the Search page: other spellings, existing values, looser searches, and why a file is
 missing."""
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def offers(viewer: Viewer, request: SearchState, answer: Answer) -> tuple[Way, .
 
 
 def _correction(request: SearchState, notice: Notice) -> Way:
-    """Return the button for a corrected word or, if that was searched already, for the typed word in
-    quotes."""
+    """Return the button for a corrected word. If the correction was already searched, return the button for
+    the typed word in quotes."""
     word, meant = str(notice.data["word"]), str(notice.data["meant"])
     put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
     text = re.sub(rf"\b{re.escape(word)}\b", lambda _: put, request.q, flags=re.IGNORECASE)
@@ -37,8 +37,7 @@ def _correction(request: SearchState, notice: Notice) -> Way:
 
 
 def _values(request: SearchState, notice: Notice) -> list[Way]:
-    """Return buttons that replace a filter's unknown value by values that exist, if the notice names
-    some."""
+    """Return buttons that replace a filter's unknown value by existing values, if the notice names some."""
     hints: Any = notice.data.get("hints", ()) if notice.code == "unknown_value" else ()
     values = [str(hint.data["value"]) for hint in hints if hint.code == "did_you_mean"]
     values += [value for hint in hints if hint.code == "there_are" for value in hint.data["each"]]
@@ -72,7 +71,7 @@ def loosen(request: SearchState) -> list[Way]:
 
 
 def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
-    """For the owner: return links to read new files, and to explain why a file is not found."""
+    """Return, for the owner, links that read new files and that explain why a file is not found."""
     if not (viewer.is_owner and answer.stores):
         return []
     sizes = {info.name: info.file_count for info in store_infos(viewer)}

@@ -1,4 +1,4 @@
-"""What the Search page shows for a search: notes as cards, filters with counts, and one honest line."""
+"""The results of a search on the Search page: notes as cards, filters with counts, and one status line."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from ui.search.search_box import Card, Chip, Completion, Others, Passage, Search
 
 _POLL_S: Final = 2
 _TEXT: Final = "search_text"
-"""The session key of the text in the box, which need not be in the address yet."""
+"""The session key of the text in the box, which may not be in the address yet."""
 _TAKEN: Final = "search_taken"
-"""The session key of whether this run was asked for by the box."""
+"""The session key that says whether the box requested this run."""
 _MOST_NEAR: Final = 6
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
@@ -72,7 +72,7 @@ _STATES: Final = {
 
 @st.fragment
 def show_search() -> None:
-    """Draw the box and the results for its text. Only this part runs while somebody types."""
+    """Draw the box and the results for its text. While a person types, only this part runs."""
     viewer = require_viewer()
     text, url = _asked()
     shown, answer = SearchView(urlencode(url, doseq=True), text, help=HELP), None
@@ -84,7 +84,8 @@ def show_search() -> None:
         shown = replace(shown, error=said_of_error(error))
     is_saved = saved_searches.is_last(url) and text == url.get("q", [""])[-1]
     search_box.show_box(replace(shown, is_saved=is_saved), take_typed)
-    with st.container(key="search_table"):  # also without a table: what stands below keeps its place
+    # even without a table, so that the elements below keep their place
+    with st.container(key="search_table"):
         if answer and answer.hits and shown.view == "table":
             _show_table(viewer, answer, shown)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
@@ -108,10 +109,10 @@ def state(viewer: Viewer) -> str:
 
 
 def follow(before: str) -> None:
-    """Check every two seconds whether `state` is still ``before``. If not, the results are drawn again.
+    """Check every two seconds whether `state` still equals ``before``. If not, draw the results again.
 
-    Never the whole page: if a fragment's run follows a full run at once, Streamlit sends the end of the
-    full run without the fragment's elements, and the browser takes the box away while somebody types.
+    The whole page is never drawn again. If a fragment's run follows a full run at once, Streamlit sends the
+    end of the full run without the fragment's elements, and the browser removes the box while a person types.
     """
     drawn = False
 
@@ -122,7 +123,7 @@ def follow(before: str) -> None:
             if drawn and not library().stores.names(viewer):
                 st.rerun()  # to the first page
             now = state(viewer) if drawn else before
-        except RagError as problem:  # the results say it
+        except RagError as problem:  # the results show the error
             now = str(problem)
         components.draw("news", "news", sha256(now.encode()).hexdigest())
 
@@ -131,11 +132,11 @@ def follow(before: str) -> None:
 
 
 def _shown(shown: SearchView, viewer: Viewer, url: Params) -> tuple[SearchView, Answer | None]:
-    """Return ``shown`` completed for its text and the address's parameters, then the answer (None if
-    nothing was asked). Raises RagError."""
+    """Return ``shown`` completed for its text and the address's parameters, and the answer (None without a
+    search). Raises RagError."""
     names = library().stores.names(viewer)
     if gone := unknown_store(names):
-        library().stores.info(viewer, gone)  # says that it is not there, and which are
+        library().stores.info(viewer, gone)  # raises an error with the existing stores
     offered = filters.choices(viewer, names, url.get("store", ()))
     request = from_params(url, offered, usual())
     shown = replace(shown, completions=_completions(viewer, shown.text, offered))
@@ -153,18 +154,18 @@ def _shown(shown: SearchView, viewer: Viewer, url: Params) -> tuple[SearchView, 
 
 
 def _chips(viewer: Viewer, offered: Choices, request: SearchState, answer: Answer | None) -> tuple[Chip, ...]:
-    """Return the filters, with the numbers of the results if something was asked."""
+    """Return the filters. If there is a search, they have the numbers of its results."""
     more = filters.how_to_search(request)
     if answer is None:
         return (*filters.chips(offered, request, date.today()), *filters.property_chips(request, {}), more)
     facets, properties = dict(answer.facets or {}), dict(answer.properties or {})
     least = set(facets) if answer.counts_more else set[str]()
     least_of = set(properties) if answer.counts_more else set[str]()
-    for kind in filters.chosen_kinds(request):  # what else can be chosen: without this filter
+    for kind in filters.chosen_kinds(request):  # the other values of this kind: counted without this filter
         if free := _found(viewer, filters.without(request, kind)):
             facets[kind] = (free.facets or {}).get(kind, {})
             least = least | {kind} if free.counts_more else least - {kind}
-        else:  # then all there is
+        else:  # without a search, all values
             all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders}
             facets[kind] = dict(all_of.get(kind, {}))
     for name in filters.chosen_properties(request):
@@ -181,7 +182,7 @@ def _chips(viewer: Viewer, offered: Choices, request: SearchState, answer: Answe
 
 
 def _found(viewer: Viewer, request: SearchState) -> Answer | None:
-    """Return the answer to a request; None if it asks nothing."""
+    """Return the answer to a request; None if the request is empty."""
     try:
         return find(viewer, request)
     except EmptyQuery:
@@ -198,9 +199,9 @@ def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completio
 
 
 def _asked() -> tuple[str, Params]:
-    """Return the text in the box, then the parameters in the address."""
+    """Return the text in the box, and the parameters in the address."""
     state, url = st.session_state, in_address()
-    if state.pop(_TAKEN, False):  # what was typed may have been sent before the address was written
+    if state.pop(_TAKEN, False):  # the typed text may have been sent before the address was written
         url = state.get(SEEN_KEY, url)
     elif state.get(SEEN_KEY) != url or _TEXT not in state:  # a link, a reload, Back or Forward
         state[SEEN_KEY], state[_TEXT] = url, url.get("q", [""])[-1]
@@ -208,8 +209,7 @@ def _asked() -> tuple[str, Params]:
 
 
 def take_typed() -> None:
-    """Callback: keep the typed text. A search that was committed is written into the address, as one
-    history entry."""
+    """Callback: keep the typed text. A committed search is written into the address, as one history entry."""
     viewer = require_viewer()
     text, search, _ = search_box.box_state()
     state, params = st.session_state, searched(search)
@@ -229,7 +229,7 @@ def take_typed() -> None:
 
 
 def find(viewer: Viewer, request: SearchState) -> Answer:
-    """Return the documents for a request. While the model is loading, it searches by words only; if nothing
+    """Return the documents for a request. While the model is loading, only words are searched. If nothing
     fits, the nearest documents are returned. Raises RagError."""
     is_loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
     answer = deps.cached_search(viewer, request, "lexical" if is_loading else request.mode)
@@ -260,8 +260,8 @@ def _answered(shown: SearchView, viewer: Viewer, request: SearchState, answer: A
 
 
 def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
-    """Return the sentences above the results. Corrections are shown elsewhere, and for the owner the status
-    line has the number of new passages."""
+    """Return the sentences above the results. Corrections are shown elsewhere. For the owner, the status line
+    shows the number of new passages."""
     elsewhere = {"corrected", "too_new"} if viewer.is_owner else {"corrected"}
     sentences = [sentence(notice) for notice in answer.notices if notice.code not in elsewhere]
     if answer.pending and not viewer.is_owner:
@@ -272,7 +272,7 @@ def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
 
 
 def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:
-    """Return the other passages of the note in the preview, if the viewer has asked for them."""
+    """Return the other passages of the note in the preview, if the viewer requested them."""
     _, _, key = search_box.box_state()
     hit = next((hit for hit in answer.hits if hit.key == key and hit.more), None)
     return Others(key, other_passages(viewer, answer, hit, search)) if hit else None
@@ -291,7 +291,7 @@ def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tup
 
 
 def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
-    """Return a passage that hides the text it shares with its neighbours in ``shown``, as passages
+    """Return a passage that hides the text it shares with its neighbours in ``shown``, because passages
     overlap."""
     hidden = [*hit.hidden]
     for other in shown:
@@ -303,7 +303,7 @@ def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
 
 
 def _overlap(first: str, second: str) -> int:
-    """Return the number of characters at the end of ``first`` that ``second`` begins with."""
+    """Return the number of characters at the end of ``first`` that are also the beginning of ``second``."""
     lengths = range(min(len(first), len(second)), 0, -1)
     return next((length for length in lengths if first.endswith(second[:length])), 0)
 
@@ -326,7 +326,8 @@ def said_of(answer: Answer) -> str:
 
 
 def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
-    """Return the card of a note, made from its best passage. Its links lead back to the ``search``."""
+    """Return the card of a note, created from the note's best passage. Its links lead back to the
+    ``search``."""
     doc = hit.document
     name = doc.path.rpartition("/")[2]
     anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
@@ -360,8 +361,8 @@ def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: boo
 
 
 def _named(store: str, path: str, title: str, anchor: str = "") -> tuple[str, str]:
-    """Return the title of a note, then its place: folders, file name unless the title says the same, and
-    the place in the file."""
+    """Return the title of a note and its place: folders, the file name unless it repeats the title, and the
+    place in the file."""
     *folders, name = path.split("/")
     title = hits.in_one_line(title) or hits.in_one_line(name)
     tells = _words(title) in (_words(name.rpartition(".")[0]), _words(name))
@@ -379,8 +380,8 @@ def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
 
 
 def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
-    """Return the text of a passage, without a heading that repeats the title. If nothing is left, return
-    the text of the next passage."""
+    """Return the text of a passage, without a heading that repeats the title. If nothing is left, return the
+    text of the next passage."""
     blocks, title = shown_text(hit), hit.document.title.casefold()
     if not blocks or blocks[0].kind != "heading" or blocks[0].text.casefold() != title:
         return blocks
@@ -391,7 +392,7 @@ def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
 
 
 def _without_text(hit: Hit) -> str:
-    """Return a sentence to show for a passage that has no text, or only the title."""
+    """Return a sentence to show for a passage without text, or with only the title."""
     return " ".join(f"#{tag}" for tag in hit.document.tags) if hit.content.strip() else only_title(hit)
 
 
@@ -426,8 +427,8 @@ def _beginning(shown: SearchView, viewer: Viewer, names: Sequence[str], types: C
 
 
 def quick(viewer: Viewer, request: SearchState, cards: Sequence[Card]) -> tuple[Way, ...]:
-    """Return links to notes and tags whose names begin with the typed text, except notes on the page.
-    Nothing is offered that a filter may exclude."""
+    """Return links to notes and tags whose names begin with the typed text, except notes on the page. Links
+    that a filter may exclude are left out."""
     suggest = library().searching.suggest
     there = {card.path for card in cards}
     named = () if request.filters != Filters() else suggest(viewer, request.q, request.store).documents
@@ -447,7 +448,7 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
 
 
 def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], sentence: str) -> SearchView:
-    """Return ``shown`` with the status ``sentence``; the owner also sees how up to date the stores are."""
+    """Return ``shown`` with the status ``sentence``. The owner also sees how up to date the stores are."""
     if not viewer.is_owner:
         return replace(shown, status=sentence)
     has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
@@ -459,8 +460,8 @@ def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], senten
 
 
 def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:
-    """Return how far stores are behind their folders, then how many of their files failed ('' for none),
-    both in words."""
+    """Return how far stores are behind the files in their folders, and the number of failed files ('' for
+    none), both in words."""
     now = library().jobs.freshness(viewer, stores)
     is_behind = now.reading or now.waiting or now.looking
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
@@ -473,14 +474,14 @@ def _is_paused(viewer: Viewer, store: str) -> bool:
 
 
 def offer_folder(name: str, key: str, store: str = "") -> None:
-    """Draw the button that starts indexing: it opens the folder picker of the Index page."""
+    """Draw the button that opens the folder picker of the Index page, where indexing starts."""
     if st.button(name, key=key, type="primary", icon=":material/folder_open:", on_click=open_picker):
         st.switch_page(INDEX_PAGE, query_params={"store": store} if store else None)
 
 
 def nothing_indexed(viewer: Viewer) -> None:
-    """Draw what to do when there are stores, but no document in them."""
+    """Draw what to do if there are stores without documents."""
     st.html(hits.paragraphs("There is no document to search yet."))
     if viewer.is_owner:
-        with st.container(key="first_step"):  # it looks like a button
+        with st.container(key="first_step"):  # the container makes it look like a button
             st.page_link(INDEX_PAGE, label="**Choose or read a folder**", icon=":material/folder_open:")

@@ -1,4 +1,4 @@
-"""Saved searches on the Search page: their names under the empty box, and what pressing them does."""
+"""Saved searches on the Search page: their names under the empty box, and their actions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ui.search.search_box import Way
 
 SAVED_PLACE = "saved_searches"
 _LAST = "saved_search"
-"""The session key of the parameters of the search that was saved last."""
+"""The session key of the parameters of the last saved search."""
 
 _SINGLE = {"types": "type", "tags": "tag", "paths": "path"}
 _TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "page", "places": "place"} | {
@@ -77,7 +77,7 @@ def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
 
 
 def take_action(viewer: Viewer, params: Params) -> None:
-    """Callback: save, open, rename or remove a saved search, as the box asks. An error is kept for
+    """Callback: save, open, rename or remove a saved search, as the box requests. An error is stored for
     `error`."""
     kind, name, new_name = search_box.act()
     saved = library().saved
@@ -107,12 +107,12 @@ def take_action(viewer: Viewer, params: Params) -> None:
 
 
 def is_last(params: Params) -> bool:
-    """Whether these are the parameters of the search that was saved last on this page."""
+    """Whether these are the parameters of the last search saved on this page."""
     last: Params | None = st.session_state.get(_LAST)
     return last == params
 
 
 def error() -> RagError | None:
-    """Return the error of the last `take_action`, None if there was none. It is returned once."""
+    """Return the error of the last `take_action`; None if there was none. It is returned only once."""
     problem: RagError | None = st.session_state.pop(f"{SAVED_PLACE}_error", None)
     return problem

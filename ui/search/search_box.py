@@ -1,7 +1,8 @@
-"""The box, the filters and the results of the Search page as one component; the filters of the Ask page.
+"""The box, the filters and the results of the Search page as one component; also the filters of the Ask page.
 
-Threat. What comes from a note is in the component's data only, and its script writes text by ``textContent``.
-What comes back is from a browser, a guest's perhaps: a text, and a search as it stands in an address.
+Threat: text from a note is only in the component's data, and the component's script writes it by
+``textContent``. The data that comes back is from a browser, perhaps a guest's: a text, and a search in the
+form of an address.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _FILTERS: Final = "filters"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Something to press: the way to a page, or to the search with other parameters."""
+    """A button or link: to a page, or to the search with other parameters."""
 
     label: str
-    beside: str = ""  #: What stands next to the label, such as a number of documents.
-    href: str = ""  #: Address of the page; '' for the search.
-    #: Parameters of the search to change; an empty list removes one.
+    beside: str = ""  #: The text next to the label, such as a number of documents.
+    href: str = ""  #: The address of the page; '' for the search.
+    #: The parameters of the search to change. An empty list removes a parameter.
     params: Params = field(default_factory=dict)
     hint: str = ""  #: Tooltip.
     saved: str = ""  #: The name of the saved search that it opens.
@@ -35,14 +36,16 @@ class Way:
 class Chip:
     """A filter of the search."""
 
-    name: str  #: Its label while nothing is ``shown``.
+    name: str  #: The label while ``shown`` is empty.
     options: tuple[Way, ...]
-    chosen: tuple[int, ...] = ()  #: Numbers of the options that hold, from 0.
-    shown: str = ""  #: What is chosen, with a button to remove it; '' for the default.
+    chosen: tuple[int, ...] = ()  #: The numbers of the chosen options, from 0.
+    shown: str = ""  #: The chosen value, with a button to remove it; '' for the default.
     clear: Params = field(default_factory=dict)  #: Parameters that remove the filter.
-    #: Parameters of two days that can be typed, the first and the one after the last; () for none.
+    #: The parameters of two days that can be typed: the first day, and the day after the last. () for no
+    #: days.
     dates: tuple[str, ...] = ()
-    is_tree: bool = False  #: The hints of the options are paths, each after the one above it.
+    #: Whether the hints of the options are paths, each after the folder that contains it.
+    is_tree: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A note that was found, as the page shows it."""
+    """A note among the results, as the page shows it."""
 
     key: str
     title: str
-    marked_title: tuple[Piece, ...]  #: The title with what is asked for marked.
+    marked_title: tuple[Piece, ...]  #: The title with the words of the search marked.
     path: str
     name: str
     folder: str
@@ -73,18 +76,18 @@ class Card:
     state: str
     extract: tuple[Piece, ...]
     passage: Passage
-    place: str  #: A path with a line, to be copied.
+    place: str  #: A path with a line, for copying.
     score: float
     file_type: str
-    picture: str = ""  #: The address of a small picture of its place; '' without one.
-    app: str = ""  #: The address that opens it in another program; '' without one.
-    app_name: str = ""  #: What that program is called.
-    facts: tuple[tuple[str, str], ...] = ()  #: What is said of it on demand.
+    picture: str = ""  #: The address of a small picture of the place; '' without a picture.
+    app: str = ""  #: The address that opens it in another program; '' without such a program.
+    app_name: str = ""  #: The name of that program.
+    facts: tuple[tuple[str, str], ...] = ()  #: Facts that are shown on request.
 
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Other passages of a note that was found."""
+    """Other passages of a note among the results."""
 
     key: str  #: The key of the note's card.
     passages: tuple[Passage, ...]
@@ -92,7 +95,7 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One value to complete a filter with."""
+    """One value that completes a filter."""
 
     label: str
     beside: str  #: A number of documents, or the days that a word means.
@@ -106,8 +109,8 @@ class SearchView:
     search: str  #: The search in the address of the page.
     text: str  #: The search that was answered.
     status: str = ""  #: One short line about the stores.
-    unread: Way | None = None  #: The way to the files that are not read; it ends the status.
-    error: str = ""  #: What is wrong; it stands in place of the status.
+    unread: Way | None = None  #: The link to files that are not read. It is the end of the status.
+    error: str = ""  #: An error message. It is shown instead of the status.
     view: str = "cards"
     chips: tuple[Chip, ...] = ()
     cards: tuple[Card, ...] = ()
@@ -118,9 +121,9 @@ class SearchView:
     start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
     help: tuple[tuple[str, str], ...] = ()
     label: str = "Search your notes"  #: The name of the box.
-    completions: tuple[Completion, ...] = ()  #: The values that the filter at the end of the text can have.
+    completions: tuple[Completion, ...] = ()  #: The values for the filter at the end of the text.
     can_save: bool = False  #: Whether this search can be saved under a name.
-    is_saved: bool = False  #: Whether it is the one that was saved last.
+    is_saved: bool = False  #: Whether this is the last saved search.
     page: int = 1
     has_more: bool = False
     end: str = ""
@@ -141,25 +144,25 @@ def box_state() -> tuple[str, str, str]:
 
 
 def row() -> str:
-    """Return the beginning of a passage's key: the address of the table names its row by it. '' for
-    none."""
+    """Return the beginning of a passage's key, by which the address of the table names its row; '' without a
+    row."""
     named = components.from_script(KEY).get("row")
     return named if isinstance(named, str) else ""
 
 
 def is_unsettled() -> bool:
-    """Whether a search was committed that is not yet in the browser's address."""
+    """Whether a committed search is not yet in the browser's address."""
     return components.from_script(KEY).get("unsettled") is True
 
 
 def forgets() -> bool:
-    """Whether the person asked to forget the last searches and documents."""
+    """Whether the person requested to forget the last searches and documents."""
     return components.from_script(KEY).get("forget") is True
 
 
 def act() -> tuple[str, str, str]:
-    """Return the action that the person wants for a saved search (``save``, ``open``, ``rename``,
-    ``remove``), its name, and its new name. All three are '' if nothing is wanted."""
+    """Return the requested action for a saved search (``save``, ``open``, ``rename``, ``remove``), the
+    search's name, and its new name. All three are '' without a request."""
     request = components.from_script(KEY).get("act")
     if not isinstance(request, dict):
         return "", "", ""
@@ -171,14 +174,13 @@ def act() -> tuple[str, str, str]:
 def show_filters(
     chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False, turn: int = 0
 ) -> None:
-    """Draw the filters alone, as chosen in ``search``. ``on_asked`` is called when `filtered` changes.
-    Unless ``busy``, the box above gets the focus. The browser scrolls to a new ``turn`` of the
-    conversation."""
+    """Draw only the filters, as chosen in ``search``. ``on_asked`` is called when `filtered` changes. Unless
+    ``busy``, the box above gets the focus. The browser scrolls to a new ``turn`` of the conversation."""
     data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy, "turn": turn}
     components.draw("filters", _FILTERS, data, on_asked)
 
 
 def filtered() -> str:
-    """Return the search with the filters that were chosen."""
+    """Return the search with the chosen filters."""
     search = components.from_script(_FILTERS).get("search")
     return search if isinstance(search, str) else ""

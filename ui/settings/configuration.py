@@ -1,4 +1,4 @@
-"""The configuration in effect on the Settings page: each value and where it is from."""
+"""The present configuration on the Settings page: each value and its origin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_configuration() -> None:
-    """Draw every setting with its current value. Of secrets only whether they are set."""
+    """Draw every setting with its present value. For secrets, draw only whether they are set."""
     settings = library().settings
     st.header(
         "Configuration",

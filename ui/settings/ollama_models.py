@@ -1,4 +1,4 @@
-"""The models of Ollama on the Settings page: those that it has, and fetching another."""
+"""The models of Ollama on the Settings page: installed models, and downloading another."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_ollama(viewer: Viewer, connections: Sequence[Connection]) -> None:
-    """Draw the models of Ollama as a table, and a form to download another. If Ollama does not answer, draw
-    a line that says so."""
+    """Draw the models of Ollama as a table, and a form to download another. If Ollama does not answer, draw a
+    line that says so."""
     st.header("Models of Ollama", anchor=False)
     models = _models(viewer, connections)
     if models is None:
@@ -69,7 +69,7 @@ def show_ollama(viewer: Viewer, connections: Sequence[Connection]) -> None:
 
 
 def _models(viewer: Viewer, connections: Sequence[Connection]) -> list[OllamaModel] | None:
-    """Return the models that Ollama has; None if it does not answer."""
+    """Return the models on the Ollama server; None if it does not answer."""
     ollama = next(connection for connection in connections if connection.key == "ollama")
     if ollama.state in ("unreachable", "refused"):
         return None

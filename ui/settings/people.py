@@ -1,4 +1,4 @@
-"""People on the Settings page: who has access to which stores, sharing with a guest, naming an owner."""
+"""People on the Settings page: who has access to which stores, sharing with a guest, adding an owner."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REMOVED: Final = "They lose access at once, and their open pages close."
 
 
 def show_people(viewer: Viewer, tailscale: Tailscale) -> None:
-    """Draw everyone with access, the actions for each, and the forms to add somebody."""
+    """Draw everyone with access, the actions for each person, and the forms to add a person."""
     st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
     done, waits = st.session_state.pop(_DONE, ("", False))
@@ -221,8 +221,8 @@ def _offer_ownership(viewer: Viewer, own_login: str) -> None:
 
 
 def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool = False) -> None:
-    """Share the stores chosen in the box ``stores`` with ``login``, and let them ask if the box ``may_ask``
-    says so. For '' the login is taken from its box."""
+    """Share the stores chosen in the box ``stores`` with ``login``, and allow questions if the box
+    ``may_ask`` is ticked. If ``login`` is '', take it from its box."""
     state = st.session_state
 
     def share() -> str:
@@ -237,8 +237,8 @@ def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool 
 
 
 def _do(act: Callable[[], str], *, waits: bool = True) -> None:
-    """Call ``act`` and keep its message until the page is drawn again. ``waits``: the change takes effect
-    only when Tailscale forwards to this app."""
+    """Call ``act`` and keep its message until the page is drawn again. ``waits`` means that the change takes
+    effect only when Tailscale forwards to this app."""
     with errors_wait(_PLACE):
         st.session_state[_DONE] = act(), waits
         st.session_state.pop(_OPEN, None)

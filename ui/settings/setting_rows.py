@@ -1,4 +1,4 @@
-"""Settings that the owner changes on a page: a control each, what it does, and where its value is from."""
+"""Settings that the owner changes on a page: a control for each, its effect, and the origin of its value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.frame.deps import library
 from ui.frame.messages import errors_wait
 
 SETTINGS_PLACE: Final = "settings"
-"""Where an error of a change is shown, by `ui.frame.messages.show_waiting`."""
+"""The place where `ui.frame.messages.show_waiting` shows the error of a change."""
 
 
 def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
@@ -34,8 +34,8 @@ def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
 def choice_row(
     viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str], *, typed: bool = False
 ) -> None:
-    """Draw a row with a select box for the setting ``name``: value → words, '' for no value. Its present
-    value is always offered. ``typed``: whether other values can be typed."""
+    """Draw a row with a select box for the setting ``name``. ``options`` are value → words, with '' for no
+    value. The present value is always offered. ``typed`` says whether other values can be typed."""
     value = getattr(load(), name) or ""
     offered = dict(options) if value in options else {value: str(value), **options}
     with _row(viewer, name, title, effect) as (key, is_fixed):
@@ -54,8 +54,8 @@ def choice_row(
 
 @contextmanager
 def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[str, bool]]:
-    """Draw a row, and give its block the key for the control, and whether a variable or .env fixes the
-    value."""
+    """Draw a row, and give its block two things: the key for the control, and whether a variable or .env
+    fixes the value."""
     settings, key = load(), f"setting_{name}"
     origin = settings.origin(name)
     is_fixed = origin.layer in ("environment", ".env")

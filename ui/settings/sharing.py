@@ -35,7 +35,7 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 
 def show_sharing(viewer: Viewer) -> None:
-    """Draw the state of Tailscale, which may take seconds to find out, and who has access."""
+    """Draw who has access, and the state of Tailscale, which may take seconds to find out."""
     whole = st.expander(
         "Share with other people",
         SHARE in st.query_params,
@@ -111,7 +111,7 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_visits(viewer: Viewer) -> None:
-    """Draw the last visits, and above them the logins that were refused and still have no access."""
+    """Draw the last visits. Above them, draw the refused logins that still have no access."""
     visits = library().sharing.visits(viewer)
     if not visits:
         return

@@ -23,7 +23,7 @@ _PLACE: Final = "settings_token"
 
 
 def show_tokens(viewer: Viewer) -> None:
-    """Draw the tokens with a button to revoke each, and a form for a new one, which is shown once."""
+    """Draw the tokens with a button to revoke each, and a form for a new token, which is shown once."""
 
     def make() -> None:
         with errors_wait(_PLACE):

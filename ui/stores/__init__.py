@@ -1,1 +1,1 @@
-"""The Stores page: making, checking and moving stores."""
+"""The Stores page: creating, checking and moving stores."""

@@ -25,9 +25,9 @@ from ui.stores.task_status import forget_results, is_at_work, library_name, show
 _PLACE: Final = "placement"
 _ADDRESS: Final = "stores_attach_address"
 _NAME: Final = "stores_attach_name"
-_VISIBLE: Final = "stores_attach_visible"  # the indexes that were found
+_VISIBLE: Final = "stores_attach_visible"  # the indexes found
 _CHOSEN: Final = "stores_attach_chosen"
-_BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
+_BEGUN: Final = "placement_begun"  # the store whose switch this session saw in progress
 _KINDS: Final = {name: row.label for name, row in VECTOR_INDEXES.items()}
 _SERVICES: Final = one_of([row.label for row in VECTOR_INDEXES.values() if row.opens], "and")
 _LOOK_HELP: Final = f"Asks {_SERVICES}, as far as they are set up here."
@@ -50,7 +50,7 @@ def choose(
     *,
     sends_private: bool = False,
 ) -> Placed:
-    """Draw boxes for the embedder, the vector index and private notes, and where text goes; return the
+    """Draw boxes for the embedder, the vector index and private notes, and say where text is sent. Return the
     choice."""
     offered = at_hand(viewer, embedder)
     chosen = st.selectbox(
@@ -63,7 +63,8 @@ def choose(
         "Vectors",
         list(kinds),
         key=f"{key}_backend",
-        index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
+        # the package of the index may be gone
+        index=list(kinds).index(backend if backend in kinds else LOCAL),
         format_func=lambda kind: _KINDS.get(kind, kind),
         help="The numbers that find passages of similar meaning.",
     )
@@ -81,8 +82,8 @@ def choose(
 
 
 def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
-    """Draw boxes for the metric of a service's index, and for the vector length if the model can give
-    others. Returns the metric, then the length (None: the model's own)."""
+    """Draw boxes for the metric of a service's index, and for the vector length if the model supports
+    several. Return the metric and the length (None: the model's own)."""
     metric: Metric = "cosine"
     if placed.backend != LOCAL:
         metric = st.selectbox(
@@ -108,8 +109,8 @@ def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
 
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
-    """Draw the embedder and vector index of a store, and the ways to change them. ``running``: whether the
-    store is being indexed."""
+    """Draw the embedder and vector index of a store, and the actions to change them. ``running`` says whether
+    the store is being indexed."""
     if info.attached:
         _attached(viewer, info)
         return
@@ -154,7 +155,8 @@ def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> No
 
 def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     def go_on() -> None:
-        library().jobs.request(viewer, info.name)  # its folders, too: they may have to be cut again
+        # the store's folders, too: their documents may have to be cut again
+        library().jobs.request(viewer, info.name)
         background.go_on(library(), viewer, info.name)
 
     def abandon() -> None:
@@ -230,8 +232,8 @@ def offer_attaching(viewer: Viewer) -> None:
 
 
 def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
-    """Draw the indexes that were found, one of which can be chosen as the address, and the services that
-    could not be asked."""
+    """Draw the found indexes, one of which can be chosen as the address, and the services that could not be
+    asked."""
     addresses = [address for listed in visible for address in listed.addresses]
 
     def take() -> None:
@@ -253,8 +255,7 @@ def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:
-    """Start to read an index in the background. With ``take_over``, its store then fills the index
-    itself."""
+    """Start to read an index in the background. With ``take_over``, its store then fills the index itself."""
     own = library()
 
     def act(report: tasks.TaskReport) -> StoreInfo:

@@ -1,4 +1,4 @@
-"""The rules that keep notes of a store private, on its page and on the Settings page."""
+"""The rules that keep notes of a store private, on the store's page and on the Settings page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ui.frame.messages import errors_wait, show_error, show_waiting, show_warnin
 
 
 def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private notes") -> None:
-    """Draw the rules that keep notes private, folded under ``title``, and above them the notes that are
-    unclear about it."""
+    """Draw the rules that keep notes private, folded under ``title``. Above them, draw the notes whose
+    privacy is unclear."""
     report = library().privacy.report(viewer, info.name)
     if report.unsure:
         show_warning(*(f"{path}: {why}" for path, why in report.unsure.items()))
@@ -27,11 +27,11 @@ def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private no
 
 
 def show_rules_of_stores(viewer: Viewer) -> None:
-    """Draw the rules for private notes of every store, each under its name."""
+    """Draw the rules for private notes of every store, each under the store's name."""
     for name in library().stores.names(viewer):
         try:
             show_private_notes(viewer, library().stores.info(viewer, name), label(name))
-        except RagError as error:  # its own page says more
+        except RagError as error:  # the store's own page says more
             st.html(hits.paragraphs(f"{name}: {error.message}"))
 
 
@@ -63,7 +63,7 @@ def _show_rules(viewer: Viewer, info: StoreInfo, report: Privacy) -> None:
         help="In a pattern, `*` stays inside a folder and `**` crosses folders. A note with"
         " `private: true` in its front matter is private, too. Guests never find private notes.",
     ).strip()
-    st.button(  # above what moves when the box is left: a click would miss it
+    st.button(  # above the elements that move when the box loses the focus: otherwise a click would miss it
         "Keep private",
         key=f"private_add_{info.name}",
         icon=":material/visibility_off:",
@@ -87,7 +87,7 @@ def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None
         changed = library().privacy.change(viewer, name, hide=hide, show=[show] if show else [])
         if box:
             st.session_state[box] = ""
-        if changed.due:  # copies on other machines and guests' scores follow
+        if changed.due:  # updates copies on other machines and guests' scores
             background.go_on(library(), viewer, name)
 
 

@@ -1,4 +1,4 @@
-"""Every store in a line, the damaged ones with what is wrong; making a new one, and importing one."""
+"""The list of stores, with the errors of damaged ones; creating a store, and importing one."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _POLL_S: Final = 1.0
 
 
 def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
-    """Draw ``error`` if there is one, then the list of stores, the ways to add one, and the tasks under
-    way."""
+    """Draw ``error`` if there is one, then the list of stores, the forms to add a store, and the running
+    tasks."""
     st.title("Stores", anchor=False)
     with st.container():
         if error is not None:
             show_error(error)
         show_waiting("stores")
-        if lost := library().stores.lost_default(viewer):  # after a rename, say
+        if lost := library().stores.lost_default(viewer):  # for example after a rename
             show_warning(lost)
-    # Containers that are always there: else the expanders would close when the list grows above them.
+    # These containers are always drawn. Otherwise the expanders would close when the list above them grows.
     with st.container():
         names = library().stores.names(viewer)
         if not names:
@@ -63,14 +63,14 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
 def _at_work(viewer: Viewer, names: Sequence[str]) -> bool:
     active = False
     for name in names:
-        with suppress(RagError):  # a damaged store says so in its row
+        with suppress(RagError):  # a damaged store shows its error in its row
             active = active or is_active(viewer, name)
     return active
 
 
 def _rows(viewer: Viewer, names: Sequence[str], *, polling: bool) -> None:
     if polling and not _at_work(viewer, names):
-        st.rerun()  # once more in whole, without the timer
+        st.rerun()  # draw the whole page once more, without the timer
     for name in names:
         with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
             _row(viewer, name)
@@ -99,7 +99,7 @@ def _row(viewer: Viewer, name: str) -> None:
 
 def _new_store(viewer: Viewer) -> None:
     name = st.text_input("Name", key="stores_new_name", placeholder="notes", autocomplete="off")
-    refused = st.container()  # below the box that it is nearly always about
+    refused = st.container()  # nearly every error is about the box above it
     usual = library().settings
     more = st.expander(
         "More", expanded=usual.backend != LOCAL, key="stores_more", type="compact", on_change="rerun"
@@ -145,7 +145,8 @@ def offer_import(viewer: Viewer) -> None:
     """Draw the boxes and the button that import a file. `ui.stores.task_status` shows the progress."""
     state = st.session_state
     done = next((task for task in tasks_of(("import",)) if isinstance(task.result, StoreInfo)), None)
-    if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
+    # the boxes are emptied, because the name is taken now
+    if done is not None and state.get(_TAKEN_IN) is not done:
         state[_TAKEN_IN] = done
         state[_PATH], state[_IMPORT_NAME] = "", ""
     with st.container(horizontal=True, gap="small"):
@@ -172,7 +173,7 @@ def offer_import(viewer: Viewer) -> None:
 
 
 def exports() -> Path:
-    """The default folder for exports."""
+    """Return the default folder for exports."""
     return library().settings.data_dir / "exports"
 
 

@@ -1,4 +1,4 @@
-"""One store in full: what is in it, whether it is sound, and exporting, renaming and deleting it."""
+"""The page of one store: its content, its health, and exporting, renaming and deleting it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEALTH: Final[tuple[TaskKind, ...]] = ("verify", "repair", "heal")
 
 
 def show_store(viewer: Viewer, name: str) -> None:
-    """Draw the page of one store, or the list with an error if there is no store of this name."""
+    """Draw the page of one store. If there is no store of this name, draw the list with an error."""
     try:
         running = runs_now(viewer, name)
         info = library().stores.info(viewer, name)
@@ -136,7 +136,7 @@ def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
 
     def repair(_: tasks.TaskReport) -> Repair:
         repaired = own.upkeep.repair(viewer, name)
-        background.resume(own, viewer, name)  # what was asked of it meanwhile
+        background.resume(own, viewer, name)  # requests made meanwhile
         return repaired
 
     st.button(
@@ -164,7 +164,7 @@ def _export(viewer: Viewer, name: str) -> None:
         with errors_wait(_EXPORT):
             target = typed_folder(st.session_state[box]) or usual
             if target == usual:
-                with suppress(OSError):  # then the export says that there is no such folder
+                with suppress(OSError):  # the export then says that there is no such folder
                     usual.mkdir(parents=True, exist_ok=True, mode=0o700)
             act = partial(own.stores.export, viewer, name, target, force=replace)
             tasks.start_task(library_name(), "export", name, lambda report: act(report=report))
@@ -196,13 +196,13 @@ def _rename(viewer: Viewer, name: str) -> None:
     except RagError as error:
         _refused(name, error)
         return
-    background.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
+    background.resume(library(), viewer, renamed.name)  # requests made meanwhile
     forget_store(name)
     open_store(renamed)
 
 
 def _asked(what: str, store: str, label: str, value: str, button: str) -> str | None:
-    """Draw a box with a button. Returns the text in the box when the button is pressed, else None."""
+    """Draw a box with a button. Return the text in the box when the button is pressed, else None."""
     with (
         st.form(f"store_{what}_{store}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),

@@ -1,4 +1,4 @@
-"""Long tasks on a page: their progress, and their result until it is closed or was seen."""
+"""Long tasks on a page: their progress, and their result until it was closed or seen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.index import store_facts
 from ui.index.folders import path_text
 
 _POLL_S: Final = 0.5
-_MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
+_MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is kept in memory
 
 
 def library_name() -> str:
@@ -29,7 +29,7 @@ def library_name() -> str:
 
 
 def tasks_of(kinds: Sequence[TaskKind], name: str | None = None) -> list[Task]:
-    """Return the tasks of these kinds; with ``name`` only those of this store or file."""
+    """Return the tasks of these kinds. With ``name``, return only those of this store or file."""
     known = tasks.known_tasks(library_name())
     return [task for task in known if task.kind in kinds and name in (None, task.name)]
 
@@ -54,20 +54,21 @@ def is_at_work(kinds: Sequence[TaskKind], name: str | None = None) -> bool:
 
 
 def show_tasks(kinds: Sequence[TaskKind], name: str | None = None, *, polling: bool) -> None:
-    """Draw each task of these kinds; the list updates itself while one is running. ``polling`` is what
-    `is_at_work` said before the page was drawn: if a task has ended since, the page is drawn again."""
+    """Draw each task of these kinds. The list updates itself while a task is running. ``polling`` is the
+    result of `is_at_work` before the page was drawn: if a task has ended since, the page is drawn again."""
     if polling or tasks_of(kinds, name):
         st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
 
 
 def _show(kinds: Sequence[TaskKind], name: str | None, *, polling: bool) -> None:
     if polling and not is_at_work(kinds, name):
-        st.rerun()  # in whole: a button works again, or there is one more store
+        st.rerun()  # draw the whole page: a button works again, or there is one more store
     for number, task in enumerate(tasks_of(kinds, name)):
         asked_here = task.asked_in == visit.current()
         if task.running:
             _show_running(task, f"{task.kind}_{number}")
-        # A ready store is shown to all until the asker has seen it, and then on the asker's page only.
+        # The result of a finished store is shown to all until the person who asked has seen it; then it is
+        # shown only on that person's page.
         elif asked_here or not task.was_told or not isinstance(task.result, StoreInfo):
             task.was_told |= asked_here
             _show_ended(task, f"{task.kind}_{number}")
@@ -78,7 +79,7 @@ def _show_running(task: Task, key: str) -> None:
         st.progress(task.part, text=f"{hits.label(task.headline)} · {task.said}")
         if task.stopping:
             st.html(hits.paragraphs("Stopping …", status=True))
-        elif task.kind != "repair":  # which is short steps that each leave a sound store
+        elif task.kind != "repair":  # a repair has short steps, each of which leaves an intact store
             st.button("Cancel", key=f"task_cancel_{key}", on_click=task.cancel)
 
 

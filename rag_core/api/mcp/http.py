@@ -1,7 +1,8 @@
 """MCP over HTTP, behind a gate that has admitted the request and names its sender.
 
-No session is kept: it could outlive the gate's verdict, and would serve anybody who knows its number. The
-package's own checks of hosts and origins are off: the gate makes them, and knows the shared hosts.
+There are no sessions: a session could outlive the gate's decision, and would serve anyone who knows its
+number. The package's own checks of hosts and origins are off, because the gate checks both and knows the
+shared hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PATH: Final = "/mcp"
 
 
 class McpDoor:
-    """An ASGI app at `PATH`. It loads the package ``mcp`` with the first request. ``library`` gives the
+    """An ASGI app at `PATH`. It imports the package ``mcp`` at the first request. ``library`` returns the
     library of this process and is called in worker threads."""
 
     def __init__(self, library: Callable[[], Library], viewer_of: ViewerOf) -> None:
@@ -40,7 +41,7 @@ class McpDoor:
         return [Route(PATH, self), Route(f"{PATH}/", self)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. GET is refused, because there are no sessions and thus no stream."""
+        """Answer one request. GET is refused: without sessions there is no stream to read."""
         if scope["method"] != "POST":
             error = RagError("There is nothing to read here.", "Assistants send POST; docs/mcp.md says how.")
             await json_response(error.as_dict(), 405, {"allow": "POST"})(scope, receive, send)
@@ -52,7 +53,7 @@ class McpDoor:
         await manager.handle_request(scope, receive, send)
 
     async def close(self) -> None:
-        """End the requests that are under way."""
+        """End the running requests."""
         self._closing.set()
         if self._serving is not None:
             with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""The tools that read. Their answers are those of REST and the command line."""
+"""The tools that read. They return the same models as REST and the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_IN_A_BUDGET = 100
 
 
 def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
-    """Passages for a query: ``n_results``, or as many as fit into ``max_tokens``."""
+    """Return the passages for a query: ``n_results`` of them, or as many as fit into ``max_tokens``."""
     budget = given.get("max_tokens")
     with naming_stores(given, "query", "store"):
         filters, stores = filters_of(given.get("filters", {})), [given["store"]] if "store" in given else []
@@ -34,20 +34,20 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
 
 
 def store_of(library: Library, viewer: Viewer, given: Any) -> str:
-    """The store that is meant. Raises InvalidInput that names the field."""
+    """Return the name of the requested store. Raises InvalidInput with the field's name."""
     with field("store"):
         return library.stores.resolve(viewer, given.get("store"))
 
 
 def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
-    """A document, a part of it, or one passage."""
+    """Return a document, a part of it, or one passage."""
     if ("id" in given) == ("file_path" in given):
-        raise InvalidInput("file_path: What to open is not said, or twice.", "Give file_path or id.")
+        raise InvalidInput("file_path: Exactly one of file_path and id is needed.", "Give file_path or id.")
     store = store_of(library, viewer, given)
     if "id" in given:
         view = library.documents.around(viewer, store, given["id"])
     else:
-        path = given["file_path"]  # the owner may also give the path on this computer
+        path = given["file_path"]  # for the owner, the path may also be one on this computer
         path = library.files.path_of(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
         view = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
@@ -58,11 +58,12 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> J
 
 
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
-    """The passages around one, the links of its document, and the documents nearest to it in meaning."""
+    """Return the passages around a passage, the links of its document, and the documents of similar
+    meaning."""
     store = store_of(library, viewer, given)
     view = library.documents.around(viewer, store, given["id"], given.get("around", 1))
     near: list[Similar] = []
-    with suppress(VectorError):  # a vector index that does not answer keeps nobody from reading
+    with suppress(VectorError):  # reading works even if the vector index does not answer
         near = library.searching.similar(viewer, store, key=given["id"], limit=_SIMILAR)
     return {
         **answers.document(view, viewer).model_dump(),
@@ -71,7 +72,7 @@ def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) 
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> JsonValue:
-    """An answer of a model, or sentences of the passages."""
+    """Return the answer of a model, or sentences of the passages."""
     stores = [given["store"]] if "store" in given else []
     with naming_stores(given, "question", "store"):
         asked = {name: given[name] for name in ("k", "top_k", "min_score") if name in given}
@@ -80,13 +81,13 @@ def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> 
 
 
 def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
-    """The status of one store, or of all."""
+    """Return the status of one store, or of all stores."""
     stores = [store_of(library, viewer, given)] if "store" in given else []
     return answers.status(library.stores.status(viewer, stores), viewer)
 
 
 def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
-    """The counts of a store and the paths of its documents."""
+    """Return the counts of a store and the paths of its documents."""
     store = store_of(library, viewer, given)
     files = [document for document in library.documents.all(viewer, store) if document.chunks]
     return {

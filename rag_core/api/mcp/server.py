@@ -1,7 +1,9 @@
-"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender, and answers
+"""The tools over the MCP protocol. Every call runs in a worker thread, for its sender, and returns
 ``{success, data, error}``. An exception other than RagError is only logged, without the arguments.
 
-The package's other server derives schemas from signatures, words errors itself and converts wrong types."""
+The package's high-level server is not used: it derives schemas from signatures, words errors itself, and
+converts wrong types.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from rag_core.types import OWNER, Viewer
 
 _LOG = logging.getLogger(__name__)
 _MAX_NAME = 40  # characters of an unknown tool's name that an error repeats
-WORKERS: Final = 8  # calls at once; guests together have half as many threads, of their own
+WORKERS: Final = 8  # calls at once; guests together have half as many threads of their own
 INSTRUCTIONS: Final = (
     "Commonplace searches one person's own notes, code and documents on their computer. Use it when a"
     " question may be answered by what they wrote or keep: search first, then read around the best"
@@ -47,7 +49,7 @@ INSTRUCTIONS: Final = (
 McpRequest = ServerRequestContext[Any, Any]
 Who = Callable[[], Viewer | None]
 RequestViewer = Callable[[McpRequest], Viewer | None]
-"""The sender of a request; asked for every request, because a session proves nothing."""
+"""Returns the sender of a request. It is called for every request, because a session proves nothing."""
 
 _OBJECT: Final = {"type": ["object", "null"]}
 _ANSWER: Final = {
@@ -60,7 +62,7 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: RequestViewer, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """Make the MCP server. The three functions are called for every request, in worker threads: they give
+    """Create the MCP server. The three functions are called for every request, in worker threads. They return
     the library, the sender, and whether assistants may change the index."""
     workers = RequestWorkers(WORKERS, "mcp")
 
@@ -99,8 +101,8 @@ def server(
 
 
 async def _asked_by(viewer_of: RequestViewer, request: McpRequest) -> tuple[Who, Viewer | None]:
-    """Find the sender of a request, in a thread because that reads a file. Returns a function that gives
-    the sender or raises the error, then the viewer (None if unknown)."""
+    """Find the sender of a request, in a thread because that reads a file. Return a function that returns the
+    sender or raises the error, and the viewer (None if unknown)."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
     await asyncio.wait({looked_up})
     return looked_up.result, None if looked_up.exception() else looked_up.result()
@@ -118,7 +120,7 @@ def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
     except RagError as error:
         shown = error if viewer and viewer.is_owner else refusal(error, for_owner=False)[1]
         result |= shown.as_dict()
-    except Exception as error:  # the server outlives any fault in a call
+    except Exception as error:  # no fault in a call may end the server
         _LOG.error("A tool failed.", exc_info=error)
         result |= UNFORESEEN.as_dict()
     sent: dict[str, Any] = json.loads(json_text(result).encode("utf-8", "replace"))  # no lone surrogates
@@ -126,7 +128,8 @@ def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
 
 
 def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[Tool]:
-    """The tools that a viewer may use. If the settings cannot be read, tools that write are left out."""
+    """Return the tools that a viewer may use. If the settings cannot be read, tools that write are left
+    out."""
     try:
         writes = viewer is not None and viewer.is_owner and allow_writes()
     except RagError:
@@ -135,7 +138,7 @@ def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[To
 
 
 def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
-    """The tool called ``name``. Raises NotFound, or Forbidden if this viewer may not use it."""
+    """Return the tool called ``name``. Raises NotFound, and Forbidden if this viewer may not use it."""
     tool = next((other for other in TOOLS if other.name == name), None)
     allowed = _allowed(viewer, allow_writes)
     if tool in allowed:
@@ -168,7 +171,7 @@ def _described(tool: Tool) -> protocol.Tool:
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:
-    """Answer the owner's assistant until standard input ends, then stop runs. Their results stay; the next
+    """Answer the owner's assistant until standard input ends, then stop runs. Their results stay. The next
     start of the app, or `commonplace index`, continues them."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end_now)
@@ -187,6 +190,6 @@ async def _serve(library: Library, allow_writes: bool) -> None:
 
 
 def _end_now(_: int, __: FrameType | None) -> None:
-    """End the process at once. The thread that reads standard input cannot be stopped in another way."""
+    """End the process at once. Nothing else can stop the thread that reads standard input."""
     background.stop_all()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""The tools that change the index: only for the owner, and only if the settings allow it."""
+"""The tools that change the index. Only the owner may use them, and only if the settings allow it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rag_core.running import background
 from rag_core.types import Job, Source, Viewer
 from rag_core.wording import plural, take_back
 
-WAIT_S: Final = 45.0  # that a call waits for its run; assistants give up after a minute
+WAIT_S: Final = 45.0  # seconds that a call waits for its run; assistants give up after a minute
 _LOOK_S: Final = 0.05
 _RESULTS: Final = 20  # failures come first; the counts include all
 _BY_AN_ASSISTANT: Final = "An assistant excluded it."
@@ -25,7 +25,7 @@ _GOES_ON: Final = "It continues in the background; `status` says how far it is."
 
 
 def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
-    """Read one file."""
+    """Index one file, and return the result of its run."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("file_path"):
@@ -44,8 +44,8 @@ def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Eve
 
 
 def index_directory(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
-    """Add a folder to a store if no folder of the store includes it, and index what changed in it. Return
-    the answer of the tool."""
+    """Add a folder to a store if no folder of the store includes it, and index its changes. Return the answer
+    of the tool."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     path, recursive, roots = given["dir_path"], given.get("recursive", True), library.settings.mcp_roots
@@ -59,7 +59,7 @@ def index_directory(library: Library, viewer: Viewer, given: Any, stop: threadin
 
 
 def _said_of(added: Source | None, store: str) -> dict[str, Any]:
-    """A message for the user if a folder was added."""
+    """Return a message for the user if a folder was added."""
     if added is None:
         return {}
     sentence = f"The folder {added.root!r} is in store {store!r} from now on, with {' '.join(added.include)}."
@@ -81,7 +81,7 @@ def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Eve
 
 
 def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
-    """Remove a document."""
+    """Exclude a document, and return the answer of the tool."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("source_file"):
@@ -94,7 +94,7 @@ def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
 
 
 def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> dict[str, Any]:
-    """Empty a store."""
+    """Remove every document of a store from the index, and return the answer of the tool."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
     with field("confirm"):
@@ -107,14 +107,14 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
 
 
 def _last(library: Library, viewer: Viewer, store: str) -> Job | None:
-    """The newest run."""
+    """Return the newest run."""
     return next(iter(library.jobs.all(viewer, store, 1)), None)
 
 
 def _worked_off(
     library: Library, viewer: Viewer, store: str, before: Job | None, stop: threading.Event
 ) -> dict[str, Any]:
-    """Start the requested run and return its result. After `WAIT_S` say that it continues."""
+    """Carry out the requested run and return its result. After `WAIT_S`, say that it continues."""
     background.go_on(library, viewer, store)
     until = time.monotonic() + WAIT_S
     while not stop.wait(_LOOK_S) and time.monotonic() < until:
