@@ -300,7 +300,7 @@ def test_a_declared_store_whose_folder_is_missing_waits_for_it(
 ) -> None:
     library = configured(declared(notes, f", {tmp_path / 'disk'}"))
     said = library.stores.make_declared(OWNER)
-    assert "'zoo' could not be made" in said[0]
+    assert "The store 'zoo', which config.yaml declares, could not be made." in said[0]
     assert str(tmp_path / "disk") in said[0]
     assert library.stores.names(OWNER) == ["empty"]
     (tmp_path / "disk").mkdir()
