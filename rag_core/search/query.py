@@ -2,12 +2,14 @@
 
 A minus before a filter (``-tag:draft``) leaves out documents that match the filter. ``NOT draft`` means
 ``-draft``. ``AND`` is ignored, as all words count anyway. ``pension OR annuity`` matches either word. In a
-query all in capitals, these are plain words. Operators of other programs (``|``, ``NEAR/3``, groups) have no
-effect, and the answer says so.
+query all in capitals, these are plain words.
 
-Other text is searched as typed. A ``key:`` that is neither a filter nor a property of a document is plain
-words, and so is ``-F``, an option of a command. Signs without a letter or digit are ignored, but found
-exactly inside quotes. A text of more than 2,000 characters has no operators.
+Operators of other programs (``|``, ``NEAR/3``, groups) have no effect, and the answer says so. Other text is
+searched as typed. A ``key:`` that is neither a filter nor a property of a document is plain words, and so is
+``-F``, an option of a command.
+
+Signs without a letter or digit are ignored, but found exactly inside quotes. A text of more than 2,000
+characters has no operators.
 """
 
 from __future__ import annotations

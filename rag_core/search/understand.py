@@ -38,8 +38,9 @@ def understand(
     """Interpret a query of `asked` and its ``filters`` for these stores.
 
     A key that names a property of a document becomes a filter. Words that no passage has are replaced by
-    similar words, except ``known`` words, which are not typing errors. Of a pasted text only the rarest words
-    are searched. Stores that cannot be read are left out.
+    similar words, except ``known`` words, which are not typing errors.
+
+    Of a pasted text only the rarest words are searched. Stores that cannot be read are left out.
     """
     remarks = [Notice.of(remark) for remark in query.remarks]
     if keys := other_keys(query.raw):

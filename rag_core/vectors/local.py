@@ -6,7 +6,9 @@ are in memory. The nearer two vectors are, the more sign bits they share (random
 
 The sign bits of a number are stored together for all vectors, 64 numbers to a column, which makes counting
 fast. For the vectors that share most sign bits, the numbers of the query are added up where their signs are
-positive. The vectors with the largest sums are read from the file and compared exactly.
+positive.
+
+The vectors with the largest sums are read from the file and compared exactly.
 
 The mean of the store's vectors is subtracted from all numbers, including those of the query (see
 `store.signs`). Otherwise half of the nearest vectors would be missed with a model like E5, whose vectors are

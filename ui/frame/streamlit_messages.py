@@ -2,8 +2,9 @@
 
 Threat 1: the websocket of a page accepts messages that only the owner may send. One clears every cache of the
 process and so closes the library that others use. Others return the state of a git repository, return
-addresses for uploads, or write files next to the app. Our pages never send them, but a guest's own program
-could.
+addresses for uploads, or write files next to the app.
+
+Our pages never send these messages, but a guest's own program could.
 
 Threat 2: Streamlit tells each page the path of the main script, which contains the name of the owner's
 account.
