@@ -111,9 +111,11 @@ _INDENTED = ("    ", "\t")  # lines of code
 
 
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
-    """``text`` of a file of the type ``kind`` with the characters that its escapes stand for, without codes
-    of terminals, without markup inside words, in strings of JSON and in cells of tables. Escapes of signs
-    stay where these mean something to the format."""
+    """Return ``text``, of a file of the type ``kind``, with the characters that its escapes stand for.
+
+    Codes of terminals and markup inside words, in strings of JSON and in cells of tables are left out.
+    Escapes of signs stay where these mean something to the format.
+    """
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if kind in _WITH_MARKS_IN_WORDS or (kind == "markdown" and _IN_WORD.search(text)):

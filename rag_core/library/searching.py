@@ -328,8 +328,10 @@ class Searching(Service):
 
     def _known_words(self, stores: Sequence[Store], query: Query) -> frozenset[str]:
         """Return the query's words that the built-in model of one of the stores has as whole words, also in
-        the plural. They are not typing errors, even if no passage has them, because notes about them can be
-        found by meaning."""
+        the plural.
+
+        They are not typing errors, even if no passage has them: meaning finds notes about them.
+        """
         known: set[str] = set()
         for store in stores:
             with suppress(EmbedderError, StoreError):
