@@ -139,7 +139,7 @@ class Cancelled(RagError):
     """The owner stopped the work. Finished parts stay."""
 
     def __init__(self) -> None:
-        super().__init__("The run was cancelled.", "Start it again to go on where it stopped.")
+        super().__init__("The run was cancelled.", "Start the run again to continue where it stopped.")
 
 
 class Stopped(Cancelled):

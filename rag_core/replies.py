@@ -76,8 +76,8 @@ class Reference:
 
     @property
     def place(self) -> str:
-        """The passage's place as every interface shows it: ``vault/rel_path :: heading_path``. Markdown's
-        marks are left out, and headings that only repeat the file's name."""
+        """The passage's place as every interface shows it: ``vault/rel_path :: heading_path``. Signs
+        of Markdown, and headings that only repeat the file's name, are left out."""
         path, headings = f"{self.vault}/{self.rel_path}", self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)

@@ -464,7 +464,7 @@ def without_text(document: Document) -> str:
 
 
 def only_title(hit: Hit) -> str:
-    """Write the other names and the tags of a document without text, or why there is no text."""
+    """Return the line shown for a document without text: its other names and tags, or why it has no text."""
     if reason := unread(hit.document):
         return reason
     names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""

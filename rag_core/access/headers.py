@@ -43,8 +43,8 @@ def with_identity(
 
 
 def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Viewer | None:
-    """Return the viewer named by the gate's headers, with the rights that the library grants now. None
-    means no access. Raises RagError."""
+    """Return the viewer that the headers of `access.gate` name, with the rights that the library grants now,
+    or None for no access. Raises RagError if the library cannot be read."""
     login, role = headers.get(LOGIN_HEADER), headers.get(ROLE_HEADER)
     if not login or role not in ("owner", "guest"):
         return None

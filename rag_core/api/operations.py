@@ -92,7 +92,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "documents", "GET", "/documents",
-        "The files of a store. For the owner, each is compared with the disk.",
+        "The files of a store. The owner also sees whether a file has changed since it was indexed.",
         RequestKind(requests.FilesOfStore), answers.Files, _documents,
     ),
     Operation(

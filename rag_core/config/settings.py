@@ -149,7 +149,7 @@ class Settings(BaseModel):
     qdrant_collection: _Collection = _vectors(
         "notes", "The collection of Qdrant that new stores share; each has its own part of it.")
     qdrant_path: kinds.FolderPath | None = _vectors(
-        None, "The folder of Qdrant's files without a server.", "qdrant in the data folder")
+        None, "The folder where Qdrant keeps its files without a server.", "qdrant in the data folder")
     qdrant_api_key: kinds.Secret | None = _vectors(None, _KEY.format("qdrant_url"), "none", secret=True)
     chroma_url: Annotated[str, server_address(8000)] | None = _vectors(
         None, "The address of a Chroma server.", "none: one process at a time, in chroma_path")

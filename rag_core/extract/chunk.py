@@ -114,7 +114,7 @@ def chunk_spec(
     if max_tokens < _MIN_TOKENS:
         raise InvalidInput(
             f"'max_tokens' is {max_tokens}, too few to embed a passage.",
-            f"Use an embedder that reads {_MIN_TOKENS} or more.",
+            f"Use an embedder that reads at least {_MIN_TOKENS} tokens.",
         )
     factor = min(1.0, max_tokens / _FULL_SIZE_TOKENS)
     sizes, chunkers = {}, {}

@@ -188,14 +188,24 @@ class _Ruby:
 
 
 def _is_one_text(cell: _Element) -> bool:
-    """Whether a cell contains at most one paragraph."""
-    paragraphs = 0
-    for element in cell.iterdescendants():
-        paragraphs += element.tag == "p" or (element.tag == "div" and bool((element.text or "").strip()))
-        is_other = element.tag in _BLOCKS - {"p", "div"} or _HEADING.fullmatch(str(element.tag))
-        if paragraphs > 1 or is_other:
-            return False
-    return True
+    """Whether a cell contains at most one paragraph, with nothing before or after it."""
+    return sum(bool(text.strip()) for text in _texts_of_blocks(cell)) <= 1
+
+
+def _texts_of_blocks(element: _Element) -> list[str]:
+    """The texts in an element that the ends of blocks set apart."""
+    texts = [element.text or ""]
+    for inner in element.iterchildren("*"):
+        tag = str(inner.tag)
+        first, *rest = _texts_of_blocks(inner)
+        is_block = tag in _BLOCKS or bool(_HEADING.fullmatch(tag))
+        if is_block:
+            texts += [first, *rest, inner.tail or ""]
+            continue
+        texts[-1] += first
+        texts += rest
+        texts[-1] += inner.tail or ""
+    return texts
 
 
 def _hide_choices(root: _Element) -> None:

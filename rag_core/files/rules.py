@@ -38,7 +38,7 @@ KEY_OR_KEYNOTE = (
 )
 SECRETS = frozenset({KEY_LIKE, KEY_OR_KEYNOTE})
 LEAVES = "A symbolic link that leaves the folder is not followed."
-ANOTHER_NAME = "A file with several names is read once."
+ANOTHER_NAME = "It is the same file as another one, which is read under its other name."
 NOT_MATCHED = "No include pattern matches it."
 EXCLUDED = "An exclude pattern matches it."
 LEFTOVER = "It is not a document, but a lock file or a settings file of a program."

@@ -169,8 +169,8 @@ def _put_in_place(
     with _unwritten(path) as let_go:
         if decisions.stored(path) != decided:
             raise StoreBusy(
-                f"Something was decided about store {path.stem!r} while it was repaired.",
-                "Nothing was changed; repair it again.",
+                f"The settings of store {path.stem!r} were changed while it was being repaired.",
+                "The store is as it was before. Repair it again.",
             )
         decisions.save(path, now_decided, decided)  # the run set the embedder and forgot removed folders
         if not system.rules.moves_open_files:

@@ -109,7 +109,9 @@ class Originals(Service):
     def _here(self, viewer: Viewer, store: str, path: str) -> Path:
         """Return the path of a document's file on this computer. Raises Forbidden, NotFound."""
         if viewer != OWNER:
-            raise Forbidden("It opens on the computer that Commonplace runs on.", "Open it there.")
+            raise Forbidden(
+                "The original file opens only on the computer where Commonplace runs.", "Open it there."
+            )
         with self._stores.reading(viewer, store) as db:
             files = listing.documents(db, store, viewer, documents.ids(db, path))
         file = Path(files[0].absolute_path) if files else Path()

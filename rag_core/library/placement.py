@@ -86,7 +86,7 @@ class Placement(Service):
         if same_model and same_place and not rechunk:
             raise InvalidInput(
                 f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed; a switch that is under way can be abandoned.",
+                "Nothing was changed. A move of the store that has begun can be cancelled.",
             )
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
@@ -230,9 +230,14 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send missing vectors to a store's remote vector index and remove surplus ones, according to the
-        findings. Raises StoreBusy during a job, and VectorError if the index belongs to another store or
-        cannot be reached."""
+        """Compare a store's remote vector index with the store, send it the vectors that it lacks, and remove
+        those that it should not have. Returns what was found.
+
+        Raises:
+            StoreBusy: A job of the store is running.
+            VectorError: The index belongs to another store or cannot be reached.
+
+        """
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)

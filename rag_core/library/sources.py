@@ -104,11 +104,12 @@ class Sources(Service):
     ) -> Source:
         """Add a folder with its globs to a store. If the store already has the folder, add the globs to it.
 
-        A folder that is being removed stays in the store, with only these globs. If another folder of the
-        store already includes every file, return that folder's source and add nothing.
+        If the folder is waiting to be removed, cancel that, and replace its globs by these. If another folder
+        of the store already includes every file that this one would add, add nothing and return the source
+        of that folder.
 
         Raises:
-            InvalidInput: as `draft`.
+            InvalidInput: In the same cases as `draft`.
 
         """
         source = self.draft(viewer, store, root, include, exclude)

@@ -188,7 +188,7 @@ def _weights(path: Path) -> Weights:
 def _verify(path: Path, sha256: str) -> None:
     if sha256_of(path) != sha256:
         message = f"The file {path.name!r} is not the one this version expects: its SHA-256 differs."
-        raise EmbedderError(message, "Get it again, from a place you trust.")
+        raise EmbedderError(message, "Download the file again from a source you trust.")
 
 
 def complaint(stderr: str) -> str:

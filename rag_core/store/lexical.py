@@ -322,8 +322,12 @@ def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
 
 
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
-    """Return the number of passages that have each of ``words`` and meet ``condition`` on ``words.rowid``.
-    Cached until the store is written, because SQLite reads every passage with a word to count them."""
+    """Return the number of passages that contain each of ``words`` and satisfy ``condition``, which is SQL on
+    ``words.rowid``.
+
+    Counting is slow, as SQLite reads every passage with the word. The counts are cached until the next write
+    to the store.
+    """
     cached = kept(db, _counts)
     if len(cached) > _MOST_COUNTS:
         cached.clear()

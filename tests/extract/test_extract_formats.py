@@ -215,6 +215,22 @@ def test_of_html_is_read_what_a_browser_shows() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        ("<td><p>one</p></td><td><div><span>two</span></div></td>", "one | two"),
+        ("<td>please bring<div>umbrella</div>tomorrow</td>", "please bring\n\numbrella\n\ntomorrow"),
+        ("<td><div>street 5</div><div><b>1234</b> town</div></td>", "street 5\n\n1234 town"),
+        ("<td><div><span>Bob</span></div><div><span>fits</span></div></td>", "Bob\n\nfits"),
+        ("<td>Street 5<p>Town</p>after</td><td>b</td>", "Street 5\n\nTown\n\nafter | b"),
+        ("<td>Dear Bob,<br><br>Ada wrote:<br>&gt; the walrus</td>", "Dear Bob,\n\nAda wrote:\n> the walrus"),
+        ("<td>a</td><td><ul><li>x</li><li>y</li></ul></td>", "a\n\nx\n\ny"),
+    ],
+)
+def test_the_texts_of_a_cell_stay_apart(cells: str, shown: str) -> None:
+    assert extract(f"<table><tr>{cells}</tr></table>".encode(), PurePosixPath("a.html")).text == shown
+
+
 @given(
     st.text(alphabet=st.sampled_from("ab1 \n\r\t,\"=-*#[]{}:()'中"), max_size=200),
     st.sampled_from(["a.json", "a.yaml", "a.toml", "a.tf", "a.csv", "a.rst", "a.py"]),

@@ -337,7 +337,7 @@ def test_what_is_decided_meanwhile_is_not_lost(library: Library) -> None:
     with pytest.raises(StoreBusy) as busy:
         repair(file_of(library), meanwhile, Limits(), SearchPriority())
 
-    assert busy.value.message == "Something was decided about store 's' while it was repaired."
+    assert busy.value.message == "The settings of store 's' were changed while it was being repaired."
     assert library.upkeep.repair(OWNER, "s").done
     assert library.sources.all(OWNER, "s")[0].source.paused
 

@@ -75,7 +75,8 @@ def load_ahead(viewer: Viewer) -> None:
 
 
 def listing(viewer: Viewer, store: str) -> FileListing:
-    """Return the files of a store. Their states may be some seconds old, unless the store has changed."""
+    """Return the files of a store. They are cached for some seconds. A change of the store is seen at once, a
+    change on the disk later."""
     make = _compared if viewer.is_owner else _known
     return make(load(), viewer, library().stores.generations(viewer, [store]))
 

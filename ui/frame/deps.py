@@ -103,7 +103,7 @@ def _facets(
 
 
 def store_infos(viewer: Viewer) -> list[StoreInfo]:
-    """Return ``Library.stores.info`` of every store that can be read, cached like ``search``."""
+    """Return ``Library.stores.info`` of every store that the viewer may see. Cached until a store changes."""
     return _store_infos(load(), viewer, library().stores.generations(viewer))
 
 

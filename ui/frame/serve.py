@@ -168,7 +168,7 @@ def _refuse_busy(address: str, port: int) -> None:
                 ),
                 errno.EACCES: (
                     f"Port {port} is reserved for the system.",
-                    "Choose one above 1023, such as 8501.",
+                    "Choose a port above 1023, such as 8501.",
                 ),
             }.get(
                 error.errno or 0, (f"Port {port} cannot be used: {error.strerror}.", "Choose another --port.")

@@ -28,8 +28,11 @@ follow_theme()
 
 
 def link_parameters(title: str, *, is_open: bool) -> dict[str, str] | None:
-    """Return the parameters for a page's link in the menu; None for most pages. They lead back to the list of
-    stores or files, and name the store of the files, so that a reload shows the same store."""
+    """Return the query parameters for the link of a page in the menu, or None if the page needs none.
+
+    The links of Stores and Files return to their lists. That of Files names the current store, so that a
+    reload shows the same one. ``is_open`` says whether the page is the one shown now.
+    """
     if title == "Stores" and is_open:
         return {"store": ""}
     if title != "Files":

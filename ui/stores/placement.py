@@ -250,7 +250,7 @@ def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
             placeholder=f"Choose one of {len(addresses):,}",
         )
     else:
-        st.html(hits.paragraphs("No index was found that is not here already.", status=True))
+        st.html(hits.paragraphs("No other index was found.", status=True))
     st.html(hits.paragraphs(*(listed.problem for listed in visible if listed.problem)))
 
 

@@ -148,7 +148,7 @@ def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
         raise NotFound(f"There is no tool called {name[:_MAX_NAME]!r}.", f"There are: {names}.")
     raise Forbidden(
         f"The tool {name!r} changes the index, and assistants are not allowed to do that here.",
-        "The owner allows it: `commonplace mcp --allow-writes`, or `mcp_allow_writes: true` in config.yaml.",
+        "The owner can allow it: `commonplace mcp --allow-writes`, or `mcp_allow_writes` in config.yaml.",
     )
 
 

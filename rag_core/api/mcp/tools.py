@@ -102,7 +102,9 @@ _NEIGHBORS = {
 }
 _INDEX_DIRECTORY = {
     **_ONE_STORE,
-    "dir_path": Annotated[requests.Path, requests.described("An absolute path, or as in a `file_path`.")],
+    "dir_path": Annotated[
+        requests.Path, requests.described("An absolute path, or a `file_path` of a result.")
+    ],
     "recursive": Annotated[bool, requests.described("Whether to include subfolders; true by default.")],
 }
 _IDS = Annotated[list[_Id], Field(max_length=1000), requests.described("At least one.")]
