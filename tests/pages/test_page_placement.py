@@ -134,7 +134,7 @@ def test_an_index_that_the_credentials_see_is_chosen_and_attached(home: Path) ->
     press(app, "stores_attach")
     at_rest(app)
     assert library().stores.info(OWNER, "sea").attached
-    assert "No index was found" in said(press(page(), "stores_attach_look"))
+    assert "No other index was found" in said(press(page(), "stores_attach_look"))
 
 
 def test_a_new_store_takes_the_metric_of_its_index_and_the_dimension_of_its_model(
