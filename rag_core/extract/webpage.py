@@ -189,23 +189,20 @@ class _Ruby:
 
 def _is_one_text(cell: _Element) -> bool:
     """Whether a cell contains at most one paragraph, with nothing before or after it."""
-    return sum(bool(text.strip()) for text in _texts_of_blocks(cell)) <= 1
+    from lxml import etree  # only now: it is slow to import
 
-
-def _texts_of_blocks(element: _Element) -> list[str]:
-    """The texts in an element that the ends of blocks set apart."""
-    texts = [element.text or ""]
-    for inner in element.iterchildren("*"):
-        tag = str(inner.tag)
-        first, *rest = _texts_of_blocks(inner)
-        is_block = tag in _BLOCKS or bool(_HEADING.fullmatch(tag))
-        if is_block:
-            texts += [first, *rest, inner.tail or ""]
-            continue
-        texts[-1] += first
-        texts += rest
-        texts[-1] += inner.tail or ""
-    return texts
+    texts, goes_on = 0, False
+    for event, element in etree.iterwalk(cell, events=("start", "end", "comment")):
+        tag = str(element.tag)
+        if tag in _BLOCKS or _HEADING.fullmatch(tag):
+            goes_on = False
+        text = element.text if event == "start" else None if element is cell else element.tail
+        if text and text.strip():
+            texts += not goes_on
+            goes_on = True
+        if texts > 1:
+            return False
+    return True
 
 
 def _hide_choices(root: _Element) -> None:

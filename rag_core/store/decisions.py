@@ -3,11 +3,10 @@
 They are saved in a file next to the store (``NAME.decisions.json``), which has priority over the store. If
 the store's rows differ from the file, the store is damaged, and ``repair`` restores the rows from the file.
 
-A decision is saved in three steps. It is written to the file with the hash of the previous decisions. Then it
-is committed to the store.
+A decision is saved in three steps. It is written to the file with the hash of the previous decisions, it is
+committed to the store, and the file is written again without that hash.
 
-Then the file is written without that hash. If the process is killed in between, the next process that opens
-the store accepts the rows as they are.
+If the process is killed in between, the next process that opens the store accepts the rows as they are.
 """
 
 from __future__ import annotations

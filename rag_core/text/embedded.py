@@ -1,13 +1,7 @@
 """Decides which part of a passage is embedded.
 
 From a row of a table the cells with words are embedded, then the names of the columns. From a chat only the
-messages are. Dates, amounts and senders would make short texts alike.
-
-With one passage for each row, seven of seven questions in other words are closest to the row that answers
-them.
-
-With unchanged groups of twenty rows it is one. In a chat it is five of six, and three with senders
-(`benchmarks/mixed.py`, decision 41).
+messages are. Dates, amounts and senders would make short texts alike (decision 41).
 """
 
 from __future__ import annotations

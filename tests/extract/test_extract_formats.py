@@ -231,6 +231,12 @@ def test_the_texts_of_a_cell_stay_apart(cells: str, shown: str) -> None:
     assert extract(f"<table><tr>{cells}</tr></table>".encode(), PurePosixPath("a.html")).text == shown
 
 
+@pytest.mark.parametrize(("inside", "times"), [("<div>", 1_500), ("<span>", 1_500), ("<table><tr><td>", 450)])
+def test_a_cell_with_very_many_elements_in_each_other_is_read(inside: str, times: int) -> None:
+    page = f"<table><tr><td>{inside * times}walnut"  # a parser takes 2,000
+    assert "walnut" in extract(page.encode(), PurePosixPath("a.html")).text
+
+
 @given(
     st.text(alphabet=st.sampled_from("ab1 \n\r\t,\"=-*#[]{}:()'中"), max_size=200),
     st.sampled_from(["a.json", "a.yaml", "a.toml", "a.tf", "a.csv", "a.rst", "a.py"]),
