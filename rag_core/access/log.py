@@ -1,9 +1,8 @@
 """Bounded logs of requests: refusals, the server's warnings, and visits of people.
 
 Threat: a client may send refused requests, data that is not HTTP, or widget values of a wrong type, as often
-as it can. Each would write a warning or kilobytes of traceback, partly with text from the client.
-
-So each reason, or place in the code, is logged in at most one short line a second.
+as it can. Each would write a warning or kilobytes of traceback, partly with text from the client. So each
+reason, or place in the code, is logged in at most one short line a second.
 """
 
 from __future__ import annotations

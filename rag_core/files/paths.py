@@ -1,7 +1,6 @@
 """Paths as people see them, and checks that keep every path inside its folder.
 
 Threat. A link, ``..`` or a race between checking and opening could lead to a file that the owner never chose.
-
 So the resolved path is checked. A file is opened from its root downwards, without following links on the way.
 """
 

@@ -10,15 +10,12 @@ its runs and requests, and ``manifest.json``, which holds as JSON:
     store            name, embedder, and the number of files and passages
 
 Threat. A file may be crafted to do harm: millions of names, an endless member, false sizes, names that lead
-elsewhere.
-
-So no read is longer than a block, and only the two known members are read.
+elsewhere. So no read is longer than a block, and only the two known members are read.
 
 No name in the file is used as a path, and no more is written than the disk has room for. Zip's checksum finds
 damage.
 
 The store in the file is a program for SQLite: a trigger or view in it would run when the store is written to.
-
 So its schema must be exactly the schema of its version, and its structure must be sound, before any row is
 used. Values read from rows must be of the expected type. Only then is the store linked into place.
 """

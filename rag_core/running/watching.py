@@ -1,10 +1,8 @@
 """Keeps stores up to date: changes in their folders are read automatically.
 
 The operating system reports changes (inotify, FSEvents, ReadDirectoryChangesW) through ``watchfiles``. It may
-miss some: on network disks, after an overflow, or beyond its limit of watched folders.
-
-So each folder is also compared as a whole, when it appears and every few minutes. That reads only the size
-and time of each file.
+miss some: on network disks, after an overflow, or beyond its limit of watched folders. So each folder is also
+compared as a whole, when it appears and every few minutes. That reads only the size and time of each file.
 """
 
 from __future__ import annotations

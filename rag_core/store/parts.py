@@ -1,9 +1,8 @@
 """Files that hold many documents, such as the messages of a mailbox.
 
 A row of ``documents`` without a ``container`` is a file. Each part of a file has its own row, with the file's
-path and with the row id of the file as ``container``.
-
-So the owner's decisions about the path apply to all parts.
+path and with the row id of the file as ``container``. So the owner's decisions about the path apply to all
+parts.
 
 The row of a file has the file's stat and hash. The row of a part has the size and hash of the part.
 """

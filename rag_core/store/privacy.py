@@ -1,9 +1,8 @@
 """Private documents: notes that are marked as private, and documents that a rule of the owner hides.
 
 ``documents.private`` holds both as bits, together with `sources.LEFT_OUT`. Every condition for a guest, a
-remote embedder or a remote index reads only that column.
-
-So each transaction that writes or moves a document or changes the rules also applies the rules.
+remote embedder or a remote index reads only that column. So each transaction that writes or moves a document
+or changes the rules also applies the rules.
 
 A rule is a glob. It hides the documents whose path matches, either within their folder or as shown.
 """

@@ -1,10 +1,8 @@
 """Sign bits of vectors, by which `vectors.local` preselects among many vectors.
 
 With some models all vectors lie close together, so a component is positive for nearly every text and its sign
-says nothing.
-
-So a bit tells on which side of the mean vector a component lies. The mean is computed when an embedder has
-enough vectors, and again each time their number is four times as large.
+says nothing. So a bit tells on which side of the mean vector a component lies. The mean is computed when an
+embedder has enough vectors, and again each time their number is four times as large.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
 """Recognizes numbers, dates and codes in a text, however they are written.
 
 Amounts, telephone numbers and dates have signs or spaces between their digits. Numbers are compared by their
-digits, and dates by the digits of their ISO form.
-
-So ``2026-12-11``, ``11.12.2026``, ``11 December 2026``, ``Dec 11, 2026`` and ``11 de diciembre de 2026`` are
-all 20261211.
+digits, and dates by the digits of their ISO form. So ``2026-12-11``, ``11.12.2026``, ``11 December 2026``,
+``Dec 11, 2026`` and ``11 de diciembre de 2026`` are all 20261211.
 
 ``11/12/2026`` may be either of two days and is only a number; ``31/12/2026`` is a date.
 
 Numbers of bank accounts and cards and addresses of devices are written in groups, such as ``DE89 3704 0044
-0532 0130 00`` and ``00:1A:2B:3C:4D:5E``.
-
-They are compared by all their letters and digits. A telephone number with a country code (ITU-T E.164) also
-matches the number that is dialled inside the country.
+0532 0130 00`` and ``00:1A:2B:3C:4D:5E``. They are compared by all their letters and digits. A telephone
+number with a country code (ITU-T E.164) also matches the number that is dialled inside the country.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@ references (BibTeX), days in exported chats.
 Syntax is furniture: it can be found by words, but is neither embedded nor shown in a snippet.
 
 Without its syntax, a message in a record is more similar to a question about it (cosine of minilm 0.34
-instead of 0.22).
-
-So are a chat (0.36, not 0.24) and a reference (0.53, not 0.46; all in `benchmarks/mixed.py`).
+instead of 0.22). So are a chat (0.36, not 0.24) and a reference (0.53, not 0.46; all in
+`benchmarks/mixed.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Hits as HTML, and the rules for text in HTML. Every module that creates HTML follows them.
 
 Threat: text from a note, a file name or the address bar is untrusted. Markdown functions (including labels
-and messages) would fetch images and turn text into links, and raw HTML could restyle the page.
-
-So such text leaves this module in two ways only: through `html.escape` into ``st.html``, or through `label`
-into a Markdown function. The class names are those of hits.css.
+and messages) would fetch images and turn text into links, and raw HTML could restyle the page. So such text
+leaves this module in two ways only: through `html.escape` into ``st.html``, or through `label` into a
+Markdown function. The class names are those of hits.css.
 """
 
 from __future__ import annotations
