@@ -12,7 +12,7 @@ _OF_TABLES = frozenset({"row", "rows"})  # anchor types
 CHAT = "chat"
 """The anchor type for messages of a chat."""
 
-_CELL = re.compile(r"[^,;\t|\"\n]+")
+_BETWEEN_CELLS = re.compile(r'([,;\t|"\n]+)')
 _WORD = re.compile(r"[^\W\d_]{2}")
 _WHO = re.compile(r"^\d\d:\d\d (?:[^:\n]{1,80}: )?", re.M)
 
@@ -34,6 +34,17 @@ def embedded_text(prefix: str, text: str, anchor_type: str) -> str:
 
 
 def _words_of_cells(text: str) -> str:
-    """Return the cells that contain words, or the whole text if no cell does."""
-    cells = [cell.strip() for cell in _CELL.findall(text)]
-    return ", ".join(cell for cell in cells if _WORD.search(cell)) or text
+    """Return the cells that contain words, or the whole text if no cell does.
+
+    Never of more tokens than the text: a comma stands only where the text has a sign between two cells.
+    """
+    kept = ""
+    between = ""
+    for part in _BETWEEN_CELLS.split(text):
+        if _BETWEEN_CELLS.match(part):
+            between += part
+        elif _WORD.search(part):
+            joint = ", " if between.strip() else "\n"
+            kept += joint + part.strip() if kept else part.strip()
+            between = ""
+    return kept or text

@@ -25,6 +25,7 @@ COLUMNS = "date, payee, purpose, amount"
         ("rows", "17.01.2026;Apotheke am Markt;-31,40;EUR", "Apotheke am Markt, EUR"),
         ("row", "2026-01-17\tApotek 1\t31.40\t", "Apotek 1"),
         ("row", "17. 1.\t薬局 駅前\t1,200", "薬局 駅前"),
+        ("rows", "Apotek\nBakeri\tOslo", "Apotek\nBakeri\nOslo"),  # no comma, which would be a token more
         ("rows", "2026-01-17;12;31,40", "2026-01-17;12;31,40"),  # no words: as it stands
     ],
 )
