@@ -79,7 +79,7 @@ async def events(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> AsyncGenerator[Event]:
     """Answer a question and yield the events. The last event is ``reply``. Closing the generator stops the
-    model. Raises as `whole_reply`."""
+    model. Raises what `whole_reply` raises."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop, told = threading.Event(), Draft()
 

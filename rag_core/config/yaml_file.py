@@ -23,7 +23,7 @@ def parse_yaml(text: str, file: Origin) -> Table:
             if isinstance(event, yaml.AliasEvent):  # its name may be a secret that begins with an asterisk
                 raise place.error(
                     "A value that begins with '*' is an alias of YAML, and aliases are not read.",
-                    "Write the value itself, in quotes.",
+                    "Write the value itself; put it in quotes if it begins with '*'.",
                 )
             if isinstance(event, yaml.CollectionStartEvent):
                 opened.append(place.line)

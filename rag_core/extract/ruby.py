@@ -50,7 +50,8 @@ class Readings:
         self._base = self._reading = ""
 
     def lines(self) -> list[str]:
-        """Return a line for each word: the word and its reading."""
+        """End the current word, and return a line for each different word: the word, a space and its
+        pronunciation (``東京 とうきょう``)."""
         self.end()
         return [f"{base} {reading}" for base, reading in self._pairs]
 

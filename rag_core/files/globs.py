@@ -170,7 +170,7 @@ def _tidy(pattern: str) -> str:
             raise InvalidInput(f"The pattern {pattern!r} is absolute.", advice)
         if ".." in plain.split("/"):
             advice = "Add the other folder to the store, too."
-            raise InvalidInput(f"The pattern {pattern!r} leaves its folder.", advice)
+            raise InvalidInput(f"The pattern {pattern!r} leads out of its folder with '..'.", advice)
     tidy = "/".join(PurePosixPath(typed).parts)
     return tidy + "/" * typed.endswith("/") if tidy else EVERYTHING[0]
 

@@ -92,8 +92,10 @@ class Rules:
             raise InvalidInput(message, "Check the spelling, or connect the drive it is on.") from error
         # A repository may replace a folder by a link to anywhere.
         if with_sep(real) != with_sep(os.fsencode(root)):
-            message = f"The folder {shown} is a link to {display(real)!r} now, or lies in one."
-            raise InvalidInput(message, "To read the new folder, add it and remove this one.")
+            message = (
+                f"The folder {shown} leads to {display(real)!r} now: it, or a folder above it, is a link."
+            )
+            raise InvalidInput(message, "To read that folder, add it and remove this one.")
         if not stat.S_ISDIR(mode):
             message = f"{shown} is not a folder."
             raise InvalidInput(message, "Choose the folder it is in and a pattern for its name.")

@@ -42,9 +42,7 @@ def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Conne
                 result = future.result()
             case TimeoutError():
                 sentence = f"It did not answer within {within_s:g} seconds."
-                result = Found(
-                    "unreachable", sentence, "Check the address and the network, then check again."
-                )
+                result = Found("unreachable", sentence, "Check the address and the network, then try again.")
             case Unanswered():
                 result = error.found
             case RagError():

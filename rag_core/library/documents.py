@@ -128,7 +128,7 @@ class Documents(Service):
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
         """Return the document of the passage called ``key``, with that passage and ``around`` passages before
-        and after it. Raises as `neighbours`."""
+        and after it. Raises what `neighbours` raises."""
         rows = self._rows_around(viewer, store, key, around)
         document = self.get(viewer, store, rows[0]["path"], key)
         return replace(document, chunks=tuple(view.neighbours(rows, key)))

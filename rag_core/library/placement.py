@@ -199,7 +199,7 @@ class Placement(Service):
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
         """Let this installation alone fill the vector index that a store is attached to. The content stays,
-        as a paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
+        as a paused folder. Raises what `attach` raises, and InvalidInput for a store that is not attached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(

@@ -161,7 +161,7 @@ class Searching(Service):
         self, viewer: Viewer, text: str, hit: Hit, *, mode: Mode | None = None, filters: Filters | None = None
     ) -> tuple[Hit, ...]:
         """Return the other passages of a hit's document that fit the query, best first, at most
-        `MOST_OTHERS`. Raises as `search`."""
+        `MOST_OTHERS`. Raises what `search` raises."""
         inside = replace(filters or Filters(), paths=(hit.document.path,))
         answer = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
         others: list[Hit] = []

@@ -84,7 +84,7 @@ class StoreFiles:
         """Return the path for a new store ``name``.
 
         Raises InvalidInput if the name cannot be used or another store than ``but`` has it. Case is ignored,
-        as on some file systems. Also raises as `require_own_disk`.
+        as on some file systems. Also raises what `require_own_disk` raises.
         """
         check_name(name, "a store")
         self.require_own_disk()
@@ -131,7 +131,7 @@ class StoreFiles:
 
     @contextmanager
     def reading(self, viewer: Viewer, name: str) -> Iterator[sqlite3.Connection]:
-        """Context manager: a read snapshot of the store ``name``. Raises as ``open``."""
+        """Context manager: a read snapshot of the store ``name``. Raises what ``open`` raises."""
         opened = self.open(viewer, name)
         try:
             with opened.store.read() as db:
@@ -161,8 +161,8 @@ class StoreFiles:
         return self.remote(store, address, known.identity.dimension) if address and known else None
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """Return the index at ``address`` for vectors of ``dimension`` numbers, opened once. Raises as
-        ``index``."""
+        """Return the index at ``address`` for vectors of ``dimension`` numbers, opened once. Raises what
+        ``index`` raises."""
         key = address, dimension
         with self._lock:
             if key not in self._remotes:

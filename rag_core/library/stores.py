@@ -186,8 +186,8 @@ class Stores(Service):
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Create the store ``name`` unless it exists, and return whether it was created. Raises as
-        `create`."""
+        """Create the store ``name`` unless it exists, and return whether it was created. Raises what
+        `create` raises."""
         if name in self.names(viewer):
             return False
         self.create(viewer, name)
@@ -302,8 +302,8 @@ class Stores(Service):
         self, viewer: Viewer, file: Path, name: str = "", report: TransferReport | None = None
     ) -> StoreInfo:
         """Create a store from a portable file, which is not trusted. Without ``name`` the store has the name
-        in the file. Folders that are missing here are paused, and ``notices`` say what differs. Raises as
-        `portable.import_store`."""
+        in the file. Folders that are missing here are paused, and ``notices`` say what differs. Raises what
+        `portable.import_store` raises."""
         with portable.opened(expanded(file)) as packed:
             path = self._stores.new_path(viewer, name or packed.name)
             forget_earlier = partial(self._access.forget_store, path.stem)

@@ -97,8 +97,8 @@ def folder_of(model: str, model_dir: Path) -> Path:
 
 
 def opened_card(folder: Path) -> tuple[ModelCard, str]:
-    """Return the card of the model in ``folder``, and a digest of its graph and tokenizer. Raises as
-    ``read_card``, and ModelMissing if a file of an installed model has changed."""
+    """Return the card of the model in ``folder``, and a digest of its graph and tokenizer. Raises what
+    ``read_card`` raises, and ModelMissing if a file of an installed model has changed."""
     if (folder / MANIFEST_FILE).is_file():
         remedy = "Install it again: `commonplace model install hf:ORG/NAME`."
         read_checked_manifest(folder, f"The model {folder.name!r}", remedy)

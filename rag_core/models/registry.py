@@ -59,8 +59,8 @@ def known_facts(name: str) -> Facts | None:
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
-    """Return the facts of an embedder. It is opened only if they are not known. Raises as
-    ``open_embedder``."""
+    """Return the facts of an embedder. It is opened only if they are not known. Raises what
+    ``open_embedder`` raises."""
     return known_facts(name) or _facts(open_it(name))
 
 
@@ -150,7 +150,7 @@ class SharedEmbedders:
         self.breaker = CircuitBreaker()
 
     def get(self, name: str) -> Embedder:
-        """Return the embedder called ``name``, opened once. Raises as ``open_embedder``."""
+        """Return the embedder called ``name``, opened once. Raises what ``open_embedder`` raises."""
         with self._lock:
             opening = self._opening.setdefault(name, threading.Lock())
         with opening:

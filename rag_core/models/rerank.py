@@ -144,7 +144,7 @@ class RerankServer:
 
 
 def open_reranker(options: RerankerOptions) -> Reranker:
-    """Open the reranker in the settings. A server is not asked yet. Raises as `CrossEncoder`."""
+    """Open the reranker in the settings. A server is not asked yet. Raises what `CrossEncoder` raises."""
     reranker: Reranker = options.row.opener(options)
     return reranker
 

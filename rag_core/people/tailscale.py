@@ -50,7 +50,7 @@ _STATES: dict[str, tuple[TailscaleState, str, str, str]] = {
         "That is done at login.tailscale.com/admin/machines.",
         "",
     ),
-    "Starting": ("starting", "Tailscale is starting.", "Look again in a moment.", ""),
+    "Starting": ("starting", "Tailscale is starting.", "Check the state again in a moment.", ""),
 }
 """BackendState → state, sentence, next step, and the command of the program for it."""
 
@@ -79,8 +79,8 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
         return Tailscale(
             "not installed",
             "Tailscale is not installed on this computer.",
-            "Get it at tailscale.com/download and log in; your guests need it, too. Then run this command,"
-            " and look again.",
+            "Install it from tailscale.com/download and log in; your guests need it, too. Then type the"
+            " command below in a terminal, and check the state again.",
             f"tailscale serve --bg {port}",
         )
     try:
@@ -95,7 +95,7 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
             raise NoAnswerError("its state is unknown")
     except NoAnswerError as error:
         sentence = f"Tailscale is installed, but did not answer: {error}."
-        return Tailscale("no answer", sentence, "Start Tailscale or its service, and look again.")
+        return Tailscale("no answer", sentence, "Start Tailscale or its service, and check the state again.")
     users = _object(status.get("User"))
     logins = sorted({login_of_user for user in users.values() if (login_of_user := _login(user))})
     login = _login(users.get(str(_object(status.get("Self")).get("UserID"))))

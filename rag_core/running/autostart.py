@@ -220,7 +220,7 @@ def _run(program: str, arguments: Sequence[str]) -> None:
 def _called(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     path = shutil.which(program)
     if not path:
-        raise RagError(f"There is no {program} on this computer.", "Install the service where it is.")
+        raise RagError(f"The command {program!r} was not found.", "Add its folder to PATH, then try again.")
     return subprocess.run(
         [path, *arguments], capture_output=True, encoding="locale", errors="replace", check=False,
         creationflags=system.NO_WINDOW,

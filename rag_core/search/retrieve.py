@@ -386,7 +386,7 @@ def _lists(
     options: SearchOptions,
 ) -> tuple[list[StoreList], dict[str, RagError]]:
     """Search each store. Return the lists, and by store name the errors of stores that could not be searched.
-    Raises as `search`."""
+    Raises what `search` raises."""
     lists: list[StoreList] = []
     failed: dict[str, RagError] = {}
     for name, opened in stores.items():

@@ -58,8 +58,11 @@ def shown_text(hit: Hit) -> tuple[Block, ...]:
 
 
 def excerpt_of(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
-    """Return about ``length`` characters on one line: the part of ``blocks`` with the most telling matches.
-    Dots separate parts that are not sentences. Headings are left out if there is other text."""
+    """Return the part of ``blocks`` with the most telling matches: about ``length`` characters on one line.
+
+    "…" at an end stands for text that was cut off. " · " joins two blocks if the first does not end with a
+    punctuation mark. Headings are left out if there is other text.
+    """
     text, spans = _on_one_line([block for block in blocks if block.kind != "heading"] or blocks)
     start, end = best_window(text, tuple(spans), length)
     first = next((marked for marked, _ in spans if marked >= start), start)

@@ -178,8 +178,8 @@ _NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 def put_unread(
     db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, extractor: int
 ) -> None:
-    """Record a file that could not be read. If its state is *failed*, its last readable version stays
-    searchable. A skipped file, or one that was never read, is found by name only."""
+    """Record a file that could not be read by version ``extractor`` of the readers. Of a *failed* file the
+    last readable version stays searchable. A *skipped* one, or one never read, is found by name only."""
     about = {"state": state, "reason": reason, "extractor": extractor}
     sql = """SELECT private FROM documents d WHERE source_id = ? AND path = ? AND part = ? AND EXISTS
              (SELECT 1 FROM chunks WHERE document_id = d.id AND anchor_type <> ?)"""
@@ -368,8 +368,8 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document and its parts a new path. The title becomes ``title`` if it comes from the file name.
-    Chunks and vectors stay."""
+    """Give a document and its parts the path of ``file``. The document is called ``title`` from now on; None
+    keeps its title. A part titled by the file name gets the new name. Chunks and vectors stay."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND part = '' AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
         remove_document(db, row["id"])  # a document that is known only by name

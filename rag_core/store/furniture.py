@@ -58,9 +58,10 @@ def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
 
 
 def count(db: sqlite3.Connection) -> frozenset[int]:
-    """Return the shapes of lines that many documents have. Only documents that every viewer may see are
-    counted: furniture changes scores, and scores must not reveal private content.
+    """Return the hashes of the shapes that are furniture now: those in more than `LEAST` documents and in
+    more than the share `SHARE` of them. `rag_core.text.furniture` explains both words.
 
+    Private documents are not counted: furniture changes scores, and scores must not reveal private content.
     Documents with the same shapes are copies and count once. To save work, shapes are first counted in
     buckets, and then individually only in large buckets.
     """

@@ -108,7 +108,8 @@ class QuestionScale:
     def applied(
         self, similarities: Mapping[int, float], chunks: Sequence[int], vectors: Vectors
     ) -> dict[int, float]:
-        """Convert the similarity of each of ``chunks``. ``vectors`` has a row for each of them."""
+        """Convert the similarity of each of ``chunks`` to the scale of minilm: chunk id → similarity.
+        ``vectors`` has the vectors of ``chunks`` as rows, in the same order."""
         level = self.level
         nearest = (vectors @ self.directions.T).argmax(1).tolist() if chunks else []
         converted: dict[int, float] = {}

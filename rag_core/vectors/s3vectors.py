@@ -81,7 +81,7 @@ class S3Service(VectorService[S3Options]):
         return f"Amazon S3 Vectors at {host_of(self.endpoint)}"
 
     def call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> dict[str, Any]:
-        """Call ``operation``, a method of boto3's client, and return its answer. Raises as ``ask``."""
+        """Call ``operation``, a method of boto3's client, and return its answer. Raises what ``ask`` does."""
         return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
 
     def _open(self) -> Any:
@@ -124,8 +124,8 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     advice = "Check the bucket, the index and the region in the configuration, and your quota."
     if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
         advice = (
-            f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
-            " and ListTagsForResource, which it may need too."
+            f"Allow the credentials in use s3vectors:{operation}, and also s3vectors:GetVectors, TagResource"
+            " and ListTagsForResource, which that operation may need."
         )
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # the rest may repeat the request's headers
@@ -314,7 +314,7 @@ def check_s3vectors(need: Need) -> Found:
         if not error.name.startswith("AccessDenied"):
             return Found("refused", error.message, "Check the credentials, the profile and the region.")
         if not need.stores:
-            advice = "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."
+            advice = "Allow the credentials s3vectors:ListVectorBuckets; stores work without it, too."
             return Found("refused", error.message, advice)
     except VectorError as error:
         return Found("not set up", error.message, _CONFIGURE)

@@ -62,7 +62,7 @@ def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes:
     (notes / "deep" / "stoat.md").write_text("The stoat ran.\n", "utf-8")
     zoo("index", "--store", "zoo")
     assert "1 private note." in zoo("store", "private", "zoo").out
-    slips = {"--hide": ("../x", "leaves its folder"), "--show": ("x/**", "has no rule 'x/**'")}
+    slips = {"--hide": ("../x", "leads out of its folder"), "--show": ("x/**", "has no rule 'x/**'")}
     for option, (glob, error) in slips.items():
         refused = zoo("store", "private", "zoo", option, glob)
         assert (refused.status, error in refused.err) == (2, True)

@@ -60,7 +60,7 @@ def test_files_that_new_globs_leave_out_are_forgotten_by_the_next_run(
 
 
 @pytest.mark.parametrize(
-    ("glob", "why"), [("../*.md", "leaves its folder"), ("**/*.mdd", r"matches '\*\*/\*.mdd'")]
+    ("glob", "why"), [("../*.md", "leads out of its folder"), ("**/*.mdd", r"matches '\*\*/\*.mdd'")]
 )
 def test_unusable_globs_change_nothing(library: Library, source: Source, glob: str, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):

@@ -61,7 +61,7 @@ def test_a_file_outside_every_folder_names_the_folders(library: Library, vault: 
     outside.write_text("Nobody chose it.", "utf-8")
     found = ask(library, outside)
     assert not found.findable
-    assert last(found) == f"No folder of store 's' contains it. Its folders: {vault}."
+    assert last(found) == f"No folder of store 's' contains this file. The folders of the store: {vault}."
     assert found.advice == say("add_folder")
 
 

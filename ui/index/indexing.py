@@ -205,7 +205,7 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
     """Return the files of ``root`` that match the patterns typed in the boxes of ``chooser``; None without
-    such patterns. Raises as ``choose_files``."""
+    such patterns. Raises what ``choose_files`` raises."""
     include, exclude = patterns_in_boxes(chooser)
     counted = _preview(os.fsencode(root), include, exclude)
     if not counted.count:

@@ -293,8 +293,17 @@ def select(
     shown: Callable[[str], str],
     changed: Callable[[], None],
 ) -> None:
-    """Draw a select box of the values with their counts. If there are too many values for a browser, only the
-    most frequent are offered."""
+    """Draw a select box of values with their counts. Of too many values for a browser, only the most frequent
+    are offered.
+
+    Args:
+        name: The label of the box.
+        key: The key of the chosen value in the session state.
+        counts: Value → number of documents.
+        shown: Returns how a value is written.
+        changed: Called after a choice.
+
+    """
     kept = {*nlargest(_MOST, counts, key=lambda value: counts[value]), st.session_state[key]}
     st.selectbox(
         name,

@@ -64,7 +64,7 @@ def _show_tailscale(viewer: Viewer) -> Tailscale:
         st.markdown("**Tailscale**", width="content")
         st.badge(name, icon=icon, color=colour)
         st.button(
-            "Look again",
+            "Check again",
             key="settings_tailscale_look",
             icon=":material/refresh:",
             type="tertiary",

@@ -112,7 +112,7 @@ def _health(viewer: Viewer, name: str) -> None:
             disabled=at_work,
             on_click=_begin,
             args=("verify", name, verify),
-            help="Compares texts, words, vectors and links. It changes nothing.",
+            help="Looks for damage in this store, and in its vector index on a server. It changes nothing.",
         )
     with st.container(horizontal=True):
         if VECTOR_INDEX in faults:
