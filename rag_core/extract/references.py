@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from rag_core.extract.building import one_line
 from rag_core.files.slices import Sliced, find_all
+from rag_core.text import bibtex
 from rag_core.types import Segment
 
 _LONGEST_LINE = 300  # maximum bytes of the line that begins a reference
 _BEGINS = re.compile(rb"^[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*[^\s,{}()=\x00-\x1f]{1,200}[ \t]*,", re.M)
 _BEGINS_IN_TEXT = re.compile(_BEGINS.pattern.decode("ascii"), re.M)
 _KEY = re.compile(r"[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*([^\s,{}()=\x00-\x1f]{1,200})")
-_TITLE = re.compile(r"^[ \t]*title[ \t]*=[ \t]*([{\"])", re.M | re.I)
 _LONGEST_TITLE = 1000
 
 
@@ -46,16 +46,9 @@ def reference_segments(text: str) -> tuple[Segment, ...]:
 
 def _title(reference: str) -> str:
     """Return the title of a reference without the braces that protect capitals, or '' if it has none."""
-    begins = _TITLE.search(reference)
-    if begins is None:
-        return ""
-    value = reference[begins.end() : begins.end() + _LONGEST_TITLE]
-    if begins[1] == '"':
-        return one_line(value.partition('"')[0]).replace("{", "").replace("}", "")
-    depth = 1
-    for place, sign in enumerate(value):
-        depth += {"{": 1, "}": -1}.get(sign, 0)
-        if not depth:
-            value = value[:place]
-            break
-    return one_line(value.replace("{", "").replace("}", ""))
+    for entry in bibtex.entries(reference):
+        for field in entry.fields:
+            if field.name == "title":
+                value = reference[field.start : min(field.end, field.start + _LONGEST_TITLE)]
+                return one_line(value.replace("{", "").replace("}", ""))
+    return ""

@@ -18,7 +18,7 @@ _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for 
 _IN_RUN = re.compile(f"[{UNBROKEN}]")
 _BETWEEN = r"[,;:.!?…)”»]{0,3}\s+[(¿¡“„«]?"
 """A pattern for the text between two words that are typed with a space between them."""
-_BREAK_IN_PHRASE = "(?:[ \t]{0,9}\\n[ \t\u3000]{0,9})?"
+_BREAK_IN_PHRASE = "(?:[ \t]{0,9}\r?\\n[ \t\u3000]{0,9})?"
 
 
 @lru_cache(maxsize=256)

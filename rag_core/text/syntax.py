@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from rag_core.text import bibtex
 from rag_core.text.numbers import Span
 
 _RECORD = re.compile(r"^\{.*\}[ \t]*$", re.M)
@@ -23,9 +24,6 @@ _ESCAPED_END = re.compile(r"\\[nrt]")
 _WORD = re.compile(r"[^\W\d_]{2,}+")
 _SENTENCE = 4  # minimum number of words of a sentence
 
-_ENTRY = re.compile(r"^[ \t]*@[^\n]*", re.M)
-_FIELD = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*=[ \t]*[{\"]*", re.M)
-_END = re.compile(r"(?<![}\"])[}\"]++,?[ \t]*+$", re.M)
 _READ_FIELDS = frozenset(
     "title subtitle booktitle abstract author editor year date journal journaltitle keywords note annote"
     " publisher series school institution howpublished".split()
@@ -63,24 +61,20 @@ def _values(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _of_references(text: str) -> Iterator[Span]:
-    """Yield the entry types, keys and fields of BibTeX, except those that people read."""
-    if not _ENTRY.search(text):
-        return
-    spans = [entry.span() for entry in _ENTRY.finditer(text)]
-    for field in _FIELD.finditer(text):
-        is_read = field[1].lower() in _READ_FIELDS
-        spans.append((field.start(), field.end() if is_read else _end_of_line(text, field.end())))
-    spans += [end.span() for end in _END.finditer(text)]
-    at = 0
-    for start, end in sorted(spans):
-        if start >= at:
-            yield start, end
-            at = end
-
-
-def _end_of_line(text: str, place: int) -> int:
-    end = text.find("\n", place)
-    return len(text) if end < 0 else end
+    """Yield the entry types, keys and fields of BibTeX, except the values of fields that people read."""
+    for entry in bibtex.entries(text):
+        place = entry.start
+        for field in entry.fields:
+            if field.name not in _READ_FIELDS:
+                continue
+            gap = field.start - 1  # between two values a sign stays, to separate words: a line break, or else
+            if place > entry.start:
+                gap = next((at for sign in "\n " if (at := text.find(sign, place, gap)) >= 0), gap)
+                yield place, gap
+                place = gap + 1
+            yield place, field.start
+            place = field.end
+        yield place, entry.end
 
 
 def _of_chats(text: str) -> Iterator[Span]:

@@ -49,7 +49,7 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
 UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and lines break at them
-_BREAK = re.compile(f"(?<=[{UNBROKEN}])[ \t]*\\n[ \t\u3000]*(?=[{UNBROKEN}])")
+_BREAK = re.compile(f"(?<=[{UNBROKEN}])[ \t]*\r?\\n[ \t\u3000]*(?=[{UNBROKEN}])")
 """A line break inside a run, which readers ignore."""
 
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words

@@ -51,6 +51,7 @@ WORKS = """% my library
         ("p.vcf", CARDS.encode(), "plumber", "1", "Halvor Bakken", None),
         ("p.vcf", CARDS.encode(), "baker", None, "Jørn", None),
         ("l.bib", WORKS.encode(), "salt air", "olsen2022", "Wooden Bridges in Salt Air", None),
+        ("m.bib", b'@book(n, author="N{\\"o}ther", title="On rings")', "nöther", "n", "On rings", None),
         ("l.bib", WORKS.encode(), "hens", "rowe2019", "Why Hens Stop Laying", None),
         ("l.bib", WORKS.encode(), "annals of soil", None, None, None),
     ],

@@ -16,7 +16,7 @@ REFERENCE = (
     "@article{olsen2022,\n  author = {Olsen, Kari},\n  title = {Wooden {Bridges} in Salt Air},\n"
     '  year = 2022,\n  doi = "10.1/x",\n  abstract = {Larch without varnish lasts,\n   eleven years.},\n}'
 )
-READ = "Olsen, Kari\nWooden {Bridges} in Salt Air\n2022,\n\nLarch without varnish lasts,\n   eleven years."
+READ = "Olsen, Kari\nWooden {Bridges} in Salt Air\n2022\nLarch without varnish lasts,\n   eleven years."
 
 
 def kept(file_type: str, text: str) -> str:
@@ -37,6 +37,10 @@ def kept(file_type: str, text: str) -> str:
             REFERENCE,
             READ,
         ),
+        ("bibtex", '@book(noether, author="Emmy Nöther", title = {{Rings}}, isbn = 3)', "Emmy Nöther Rings"),
+        ("bibtex", "@article{k1,title={On kelp},author={Ana},month=jan}", "On kelp{Ana"),
+        ("bibtex", "@misc{k2, title = {not closed, year = 2022}", "not closed, year = 2022"),
+        ("bibtex", "@misc{k3, title = and so on", "and so on"),
         ("bibtex", "% a library of mine", None),
         (
             "json",
