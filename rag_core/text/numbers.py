@@ -54,7 +54,7 @@ _NUMBER = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?P<by>[,.'\u2019\u00a0\u202f ])\d{3}(?:(?P=by)\d{3})*(?:[.,]\d{1,2})?"
     r"|\d{4,}[.,]\d{2}"
     r"|\d+(?P<sign>[-/.])\d+(?:(?P=sign)\d+)+"
-    r"|(?:(?<=\+)\d|0)\d*(?:[ /-]\d+)+)(?![\d]|[.,]\d)"
+    r"|(?:(?<=\+)\d|0)\d*(?:(?:[ /-]| [/-] )\d+)+)(?![\d]|[.,]\d)"
 )
 _DIGITS = re.compile(r"\d+")
 _DIGIT = re.compile(r"\d")
@@ -80,6 +80,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _ONE_KIND = re.compile(r"(?<=\d)[-/](?=\d)|(?<=[^\W\d_])[-/](?=[^\W\d_])")
 
 _MOST_OF_A_GROUPED = 34  # letters and digits; the longest IBAN (ISO 13616)
+_DIGITS_OF_AN_ARTICLE = 13  # EAN, ISBN
 _GROUPED = re.compile(
     r"(?<![\w.,:+-])(?:"
     r"[0-9A-Fa-f]{2}(?P<by>[:-])[0-9A-Fa-f]{2}(?:(?P=by)[0-9A-Fa-f]{2}){4}(?:(?:(?P=by)[0-9A-Fa-f]{2}){2})?"
@@ -87,6 +88,7 @@ _GROUPED = re.compile(
     r"|(?P<account>[A-Za-z]{2}\d{2}(?P<gap>[ -])[A-Za-z\d]{4}(?:(?P=gap)[A-Za-z\d]{4}){1,6}"
     r"(?:(?P=gap)[A-Za-z\d]{1,4})?)"
     r"|(?P<serial>(?=[\d.]{0,40}[A-Za-z])[A-Za-z\d]{2,8}(?:\.[A-Za-z\d]{2,8}){2,7})"
+    r"|(?P<article>\d[ \u00a0]\d{6}[ \u00a0]\d{6}|97[89](?:[ \u00a0-]\d{1,7}){3}[ \u00a0-]\d)"
     r"|(?P<digits>\d{2,12}(?:[ \u00a0\u202f-]\d{2,12}){2,12})"
     r")(?!\w|[.,:-]\d)"
 )
@@ -162,6 +164,8 @@ def _grouped(text: str) -> Iterator[Number]:
         if len(whole) > _MOST_OF_A_GROUPED or (match["account"] and digits * 2 < len(whole)):
             continue
         if match["serial"] and not _is_serial(match[0], parts):
+            continue
+        if match["article"] and len(whole) != _DIGITS_OF_AN_ARTICLE:
             continue
         if match["digits"] and (len(whole) < _LEAST_OF_GROUPS or _are_dates(match[0], parts)):
             continue

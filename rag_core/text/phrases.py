@@ -16,8 +16,13 @@ _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–
 """Typed character → characters that notes may have in its place."""
 _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
 _IN_RUN = re.compile(f"[{UNBROKEN}]")
-_BETWEEN = r"[,;:.!?…)”»]{0,3}\s+[(¿¡“„«]?"
+_BETWEEN = (
+    r"(?:\s?[,;:.!?…)\]}>\"”“»’']|\[[\d*†]{1,4}\]){0,4}"  # closing signs, and the marks of notes: [1]
+    r"\s+(?:[(\[{<¿¡\"“”„«»‘']\s?){0,3}"
+)
 """A pattern for the text between two words that are typed with a space between them."""
+_HYPHEN_AT_END = r"(?:[ \t]{0,9}\r?\n[ \t>]{0,9})?"
+"""A pattern for the end of a line after a hyphen inside a word."""
 _BREAK_IN_PHRASE = "(?:[ \t]{0,9}\r?\\n[ \t\u3000]{0,9})?"
 
 
@@ -36,6 +41,8 @@ def _as_found(pair: tuple[str, str]) -> str:
     """Return a pattern for the first letter of a pair, and for the text allowed between the two letters."""
     letter, following = pair
     pattern = _ALIKE.get(letter) or re.escape(letter)
+    if letter == "-" and following.isalnum():
+        return pattern + _HYPHEN_AT_END
     return pattern + _BREAK_IN_PHRASE if _IN_RUN.match(letter) and _IN_RUN.match(following) else pattern
 
 

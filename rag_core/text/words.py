@@ -74,6 +74,9 @@ _LETTERS = str.maketrans(
 )
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
+_OTHER_ACCENTS = re.compile(  # accents of Greek, ё, vowel signs of Hebrew
+    "[\u0300-\u036f](?<=[α-ω].)[\u0300-\u036f]*|\u0308(?<=е.)|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]+"
+)
 _DIGITS = re.compile("[0-9]+")
 _LONGEST_NUMBER = 12  # maximum number of digits that are compared as a number
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
@@ -93,11 +96,12 @@ def well_formed(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in the form in which words are compared: without case, without accents or strokes on
-    Latin letters, and without invisible characters."""
+    """Return ``text`` in the form in which words are compared: without case, invisible characters, accents or
+    strokes on Latin letters, accents on Greek ones, the dots of ё and Hebrew vowel signs."""
     if text.isascii():
         return text.lower()
-    return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
+    decomposed = _OTHER_ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return _without_accents(decomposed).translate(_LETTERS)
 
 
 def _without_accents(decomposed: str) -> str:

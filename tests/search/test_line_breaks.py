@@ -13,7 +13,7 @@ from rag_core.types import OWNER
 from tests.conftest import stores_of
 
 WORDS = ("东京", "价格歧视", "東京タワー", "議事録", "ฉันรัก")
-BREAKS = ("\n", " \n", "\n  ", "\n\u3000")
+BREAKS = ("\n", "\r\n", " \n", "\n  ", "\n\u3000")
 
 
 @pytest.mark.parametrize(("word", "line_break"), [*product(WORDS, BREAKS)])

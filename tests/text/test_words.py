@@ -126,6 +126,27 @@ def test_accents_are_no_difference(library: Library, query: str) -> None:
     assert set(found(library, query)) == {"accented", "plain"}
 
 
+@pytest.mark.parametrize(
+    ("written", "typed", "is_found"),
+    [
+        ("Ёлка", "елка", True),
+        ("елка", "ёлка", True),
+        ("Фёдора", "федора", True),
+        ("йод", "иод", False),
+        ("Γιώργος", "Γιωργος", True),
+        ("ΓΙΩΡΓΟΣ", "Γιώργος", True),
+        ("Ευρωπαϊκή", "ευρωπαικη", True),
+        ("שָׁלוֹם", "שלום", True),
+        ("שלום", "שָׁלוֹם", True),
+    ],
+)
+def test_accents_of_other_scripts_are_no_difference(
+    tmp_path: Path, written: str, typed: str, is_found: bool
+) -> None:
+    with stores_of(tmp_path, {"n/a.md": f"Here is {written}.\n", "n/b.md": "Nothing.\n"}) as opened:
+        assert [hit.relevant for hit in opened.search(OWNER, typed, mode="lexical").hits] == [True] * is_found
+
+
 @pytest.mark.parametrize("query", ["broemmelhaus", "Brömmelhaus", "brommelhaus", "Groessler", "gruesst"])
 def test_umlauts_are_found_as_they_are_typed_without_them(library: Library, query: str) -> None:
     assert found(library, query) == ["umlauts"]
