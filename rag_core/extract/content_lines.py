@@ -18,6 +18,8 @@ _CHARSET = re.compile(r"(?i)CHARSET=\"?([^;:\"]+)")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _PRINTABLE = "QUOTED-PRINTABLE"
 _FOLD_IN_BYTES = re.compile(rb"\r?\n[ \t]")
+_FOLD_IN_LETTER = re.compile(rb"(?<=[\x80-\xff])\r?\n[ \t](?=[\x80-\xbf])")
+"""The end of a line inside a letter of several bytes. Programs may fold there (RFC 5545, 3.1)."""
 _UID = re.compile(rb"^(?:UID|RECURRENCE-ID)(?:;[^:\r\n]{0,200})?:([!-~]{1,200})[ \t]*\r?$", re.M | re.I)
 _LONGEST_TAG = 100  # maximum number of bytes
 
@@ -26,7 +28,7 @@ def decoded(data: bytes, path: PurePosixPath) -> str:
     """Return the text of a calendar or of contacts. Raises ExtractError if the bytes are not text."""
     try:
         if not binary.signature(data):
-            return encoding.decode(data).text
+            return encoding.decode(_FOLD_IN_LETTER.sub(b"", data)).text
     except (encoding.BinaryError, UnicodeDecodeError):
         pass
     raise damaged(path, data)

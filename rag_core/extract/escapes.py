@@ -16,6 +16,7 @@ from rag_core.text.other_markup import marks_of_language
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
 )
+_SLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _TRANSLATIONS = (".po", ".pot")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?P<end>")?')
 _STRING_OF_TOML = re.compile(
@@ -171,6 +172,7 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
         if kind == "json" or suffix == ".properties":
             text = _CONTINUED.sub(r"\1\2", text) if suffix == ".properties" else text
             text = _HEX.sub(_of_hex, text)
+            text = _SLASH.sub(r"\1/", text) if kind == "json" else text
         elif kind == "yaml":
             text = _of_yaml(text)
         elif kind == "toml" or suffix in (*_TRANSLATIONS, ".strings"):
@@ -180,6 +182,8 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
             return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
     if kind == "json":
         return inner_pages.without_pages_in_json(text)
+    if kind == "xml":
+        text = inner_pages.without_pages_in_xml(text)
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
     return _NEXT_PIECE.sub("\n", text) if suffix in _TRANSLATIONS else text

@@ -1,5 +1,5 @@
-"""Strings of JSON and cells of tables that hold a page of HTML → what a browser shows of it. The text stays
-JSON or a table, in as many lines."""
+"""Strings of JSON, texts of XML and cells of tables that hold a page of HTML → what a browser shows of it.
+The text stays JSON, XML or a table, in as many lines."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ _WORD = re.compile(r"\w")
 _CELLS = re.compile(r'(?:(?<=[\t,;|\n])|\A)"(?:[^"]|"")*+"|(?:(?![\t,;|]")[^\r\n])++')
 """A cell in quotes, or the others of a line up to the next one in quotes."""
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_MAY_HOLD_PAGES_IN_XML = re.compile(r"&lt;(?:/[A-Za-z]|[bB][rR])|<!\[CDATA\[")
+_OF_XML = re.compile(r"<!\[CDATA\[(?P<data>(?s:.*?))(?:\]\]>|\Z)|(?<=>)(?:[^<>&]|&(?!lt;))*+&lt;[^<>]*+(?=<)")
+"""A text of XML with a page that is escaped or in CDATA."""
 _SIGNS_OF_TABLES = frozenset('"\t,;|\r\n')
 _OF_ANKI = re.compile(r"#(?:separator|html):")
 _FIRST_LINES = 400  # characters
@@ -63,15 +66,36 @@ def _shown_of_cells(match: re.Match[str]) -> str:
         return written
     is_quoted = len(written) > 1 and written[0] == written[-1] == '"'
     page = written[1:-1].replace('""', '"') if is_quoted else written
-    links = _links(page) if is_quoted else []
-    for unseen in _UNSEEN:
-        page = unseen.sub(lambda found: "\n" * found[0].count("\n") if found["end"] else found[0], page)
-    page = _ANY_TAG.sub(lambda tag: _in_one_line(_instead_of_tag(tag)) + "\n" * tag[0].count("\n"), page)
-    page = " ".join((page, *links))
+    page = " ".join((_without_tags(page), *(_links(page) if is_quoted else [])))
     page = _REFERENCE.sub(lambda sign: _character(sign[0], is_quoted=is_quoted), page)
     if not _WORD.search(page):
         return written
     return '"' + page.replace('"', '""') + '"' if is_quoted else page
+
+
+def without_pages_in_xml(text: str) -> str:
+    """``text``, which is XML, with the text of each page of HTML in its elements instead of the markup. In a
+    feed or an export such pages are escaped (``&lt;p&gt;``) or in CDATA."""
+    return _OF_XML.sub(_shown_of_xml, text) if _MAY_HOLD_PAGES_IN_XML.search(text) else text
+
+
+def _shown_of_xml(match: re.Match[str]) -> str:
+    if not match["data"]:
+        page = _REFERENCE.sub(lambda sign: _character(sign[0], is_quoted=True), match[0])
+    else:
+        page = match["data"]
+    if not _OF_A_PAGE.search(page):
+        return match[0]
+    page = " ".join((_without_tags(page), *_links(page)))
+    page = _REFERENCE.sub(lambda sign: _character(sign[0], is_quoted=True), page)
+    return html.escape(page, quote=False) if _WORD.search(page) else match[0]
+
+
+def _without_tags(page: str) -> str:
+    """A page without its markup, in as many lines."""
+    for unseen in _UNSEEN:
+        page = unseen.sub(lambda found: "\n" * found[0].count("\n") if found["end"] else found[0], page)
+    return _ANY_TAG.sub(lambda tag: _in_one_line(_instead_of_tag(tag)) + "\n" * tag[0].count("\n"), page)
 
 
 def _character(reference: str, *, is_quoted: bool) -> str:

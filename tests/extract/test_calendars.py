@@ -33,6 +33,13 @@ def test_folded_and_escaped_values_are_shown_whole(text: str, width: int) -> Non
     assert text in read(calendar(event), "a.ics").text
 
 
+@pytest.mark.parametrize("text", ["Zusatzstühle für Zürich", "礼拝堂で練習します", "Дача в Звенигороде"])
+def test_lines_are_folded_inside_letters_of_several_bytes(text: str) -> None:
+    line = f"SUMMARY:{text}".encode()
+    pieces = b"\r\n ".join(line[at : at + 1] for at in range(len(line)))
+    assert text in read(calendar("SUMMARY:x").replace(b"SUMMARY:x", pieces), "a.ics").text
+
+
 @pytest.mark.parametrize(
     ("lines", "when"),
     [

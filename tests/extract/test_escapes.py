@@ -68,6 +68,21 @@ VALUES = [
     ("a.tex", r"in\-ter\-na\-tio\-nal, \emph{un}likely, shelf\/ful", "international, unlikely, shelfful"),
     ("a.bib", r"title = {{B}ib{T}e{X} and \emph{re}use},", "title = {BibTeX and reuse},"),
     ("a.svg", "<text>err<tspan x='1'>or</tspan> budget</text>", "<text>error budget</text>"),
+    (
+        "a.json",
+        r'{"a": "https:\/\/example.org\/x", "b": "C:\\\\/y"}',
+        r'{"a": "https://example.org/x", "b": "C:\\\\/y"}',
+    ),
+    (
+        "feed.xml",
+        "<rss><d>&lt;p&gt;The &lt;b&gt;old&lt;/b&gt; hawk\n&amp;amp; owl&lt;/p&gt;</d><t>Fell &amp; rock</t></rss>",
+        "<rss><d> The old hawk\n&amp; owl </d><t>Fell &amp; rock</t></rss>",
+    ),
+    (
+        "feed.xml",
+        '<rss><d><![CDATA[<p>See <a href="https://example.org/a">the <i>hill</i></a></p>]]></d></rss>',
+        "<rss><d> See the hill  https://example.org/a </d></rss>",
+    ),
     ("a.xml", "<p>H<subscript>2</subscript>O, <b>un</b>able</p>", "<p>H2O, unable</p>"),
     ("a.org", "H_{2}O and x^{2} and /un/able", "H2O and x2 and /un/able"),
     ("a.rst", r"H\ :sub:`2`\ O, *un*\ able, a\ *b* c", "H2O, unable, ab c"),
@@ -99,6 +114,10 @@ AS_WRITTEN = [
     ("a.json", r'{"a": "\u0022 \u000a \\u00fc \ud83c"}'),
     ("a.tex", r"one \\ \section{x} \cite{k} \url{u} \left( \omega"),
     ("a.tex", r"\frac{a}{b} \section{Tea} x_{2} $a^{b}c$ {lll}"),
+    (
+        "a.xml",
+        "<a>List&lt;String&gt; &lt;T&gt;</a><b><![CDATA[if (a < b && c > d) x]]></b><![CDATA[</p>"[:78],
+    ),
     ("a.xml", "<a><b>bold</b> word</a><td>one</td><td>two</td>"),
     ("a.yaml", r"""a: 'M\u00fcller\n' # "C:\\new" C:\new"""),
     ("a.toml", r"a = 'C:\new\temp'"),
