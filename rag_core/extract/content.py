@@ -10,6 +10,7 @@ import io
 import json
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,6 +45,7 @@ _TEXT_OF_OLD = {".doc": ".txt", ".dot": ".txt", ".msg": ".txt", ".xls": ".csv", 
 formats open plain text."""
 _IN_ZIP = {
     b"word/document.xml": ".docx",
+    b"word/document2.xml": ".docx",  # of Word in a browser
     b"ppt/presentation.xml": ".pptx",
     b"xl/workbook.xml": ".xlsx",
     b"xl/workbook.bin": ".xlsb",
@@ -241,12 +243,16 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
             return told
     elif beginning.startswith(b"<?xml"):
         return ".xml"
+    if suffix in _OFFICE and _HEADER.match(beginning) and _RELATED.search(beginning):
+        return ".mht"  # a page that a program saved as a document of Word or Excel
     if _is_mail(beginning, _OF_MAIL):
-        return ".mht" if b"multipart/related" in beginning and suffix in _OFFICE else ".eml"
+        return ".eml"
     if (line := _MAILBOX.match(beginning)) and _YEAR.search(line[1]):
         return ".mbox"
-    if suffix in _TEXT_OF_OLD and beginning and b"\0" not in data[:_LOOKED_AT]:
-        is_table = _TABLE.match(beginning) or _TEXT_OF_OLD[suffix] != ".csv"
+    is_wide = beginning.startswith((BOM_UTF16_BE, BOM_UTF16_LE))
+    if suffix in _TEXT_OF_OLD and beginning and (is_wide or b"\0" not in data[:_LOOKED_AT]):
+        plain = beginning.decode("utf-16", "ignore").encode() if is_wide else beginning
+        is_table = _TABLE.match(plain) or _TEXT_OF_OLD[suffix] != ".csv"
         return _TEXT_OF_OLD[suffix] if is_table else ""
     if is_known:
         return ""

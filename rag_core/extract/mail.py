@@ -4,6 +4,7 @@ message."""
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from contextlib import suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -35,7 +36,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         return _read_mailbox(data, path)
     if path.suffix.lower() == ".emlx" and (count := _COUNT.match(data)):
         data = data[count.end() :][: int(count[0])]
-    message = message or message_from_bytes(data, policy=policy.default)
+    message = message or message_from_bytes(data.removeprefix(BOM_UTF8), policy=policy.default)
     builder = Builder()
     builder.begin("message", "")
     warnings = _add_message(builder, message)

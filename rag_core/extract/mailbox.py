@@ -22,6 +22,8 @@ _HEADER = re.compile(rb">?[!-9;-~]+[: ]")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _DATE = re.compile(rb"^Date:([^\n]{1,100})", re.M | re.I)
 _ID = re.compile(rb"^Message-ID:[ \t]*(?:\n[ \t]+)?<?([!-=?-~]{1,200})>?[ \t]*$", re.M | re.I)
+_HEAD = re.compile(rb"(?s:.*?)\n\r?\n")
+_LENGTH = re.compile(rb"^Content-Length:[ \t]*(\d{1,12})[ \t]*\r?$", re.M | re.I)
 _MOST_OF_A_HEAD = 65_536
 _LONGEST_NAME = 200  # maximum characters of the name of a header field
 
@@ -63,13 +65,31 @@ def id_of(mailbox: Sliced, message: Message) -> str:
 
 def _spans(mailbox: Sliced) -> Iterator[tuple[int, int]]:
     lines = find_all(mailbox, _FROM_LINE, _LONGEST_LINE)
-    places = [(start, start + len(line)) for start, line in lines if _separates(mailbox, start, line)]
+    places: list[tuple[int, int]] = []
+    body_end = 0  # of the message before, if that says so
+    for start, line in lines:
+        if start >= body_end and _separates(mailbox, start, line):
+            places.append((start, start + len(line)))
+            body_end = _declared_end(mailbox, start + len(line))
     beginning = mailbox[:_MOST_OF_A_HEAD]
     if not places and beginning.strip():  # a single message, perhaps after another line
         places = [(0, match.end() if (match := _FROM_LINE.match(beginning)) else 0)]
     ends = [*(start for start, _ in places[1:]), len(mailbox)]
     for (_, start), end in zip(places, ends, strict=False):
         yield start, end
+
+
+def _declared_end(mailbox: Sliced, start: int) -> int:
+    """Return where the message from ``start`` ends by its Content-Length (format *mboxcl2*, whose bodies may
+    have lines that begin with ``From``). Returns 0 if it does not say so, or if no message begins there."""
+    beginning = mailbox[start : start + _MOST_OF_A_HEAD]
+    head = _HEAD.match(beginning)
+    if not head or not (length := _LENGTH.search(head[0])):
+        return 0
+    end = start + head.end() + int(length[1])
+    behind = mailbox[end : end + _LONGEST_NAME].lstrip(b"\r\n")
+    is_end = behind.startswith(b"From ") if behind else end <= len(mailbox)
+    return end if is_end else 0
 
 
 def _head(mailbox: Sliced, start: int, end: int) -> bytes:

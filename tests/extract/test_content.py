@@ -75,12 +75,19 @@ LYING = [
     ("letter.doc", sample("letter.docx"), "word"),
     ("letter.doc", f"Plain words\n{PHRASE}\n".encode(), "text"),
     ("letter.doc", web_archive(), "html"),
+    (
+        "letter.doc",
+        b"Date: Tue, 10 Feb 2026\nSubject: Exported\n"
+        + b"".join(web_archive().partition(b"MIME-Version")[1:]),
+        "html",
+    ),
     ("letter.docx", sample("letter.odt"), "word"),
     ("letter.odt", sample("letter.docx"), "word"),
     ("letter.rtf", sample("letter.docx"), "word"),
     ("stock.xls", TABLE, "html"),
     ("stock.xls", sample("stock.xlsx"), "sheet"),
     ("stock.xls", f"Kind\tKeeps\n{PHRASE}\t6\n".encode(), "csv"),
+    ("stock.xls", f"Kind\tKeeps\r\n{PHRASE}\t6\r\n".encode("utf-16"), "csv"),
     ("stock.xlsx", sample("stock.xls"), "sheet"),
     ("talk.ppt", sample("talk.pptx"), "slides"),
     ("note.txt", sample("note.eml").replace(b"Subject", b"Message-ID: <1@x>\nSubject", 1), "mail"),
@@ -111,6 +118,7 @@ LYING = [
 ]
 WITHOUT_SUFFIX = [
     ("letter", sample("letter.docx"), "word"),
+    ("letter", made.of_word_in_a_browser(sample("letter.docx")), "word"),
     ("talk", sample("talk.pptx"), "slides"),
     ("stock", sample("stock.xlsx"), "sheet"),
     ("stock", sample("stock.xls"), "sheet"),

@@ -75,8 +75,8 @@ VALUES = [
     ),
     (
         "feed.xml",
-        "<rss><d>&lt;p&gt;The &lt;b&gt;old&lt;/b&gt; hawk\n&amp;amp; owl&lt;/p&gt;</d><t>Fell &amp; rock</t></rss>",
-        "<rss><d> The old hawk\n&amp; owl </d><t>Fell &amp; rock</t></rss>",
+        "<rss><d>&lt;p&gt;The &lt;b&gt;old&lt;/b&gt; hawk\n&amp;amp; owl&lt;/p&gt;</d><t>A &amp; B</t></rss>",
+        "<rss><d> The old hawk\n&amp; owl </d><t>A &amp; B</t></rss>",
     ),
     (
         "feed.xml",

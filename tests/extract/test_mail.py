@@ -144,6 +144,15 @@ def test_an_attached_message_in_base64_is_a_message() -> None:
     assert found.text.endswith("Subject: Mizzen\n\nthe error budget")
 
 
+def test_a_mark_of_its_encoding_before_a_message_is_no_part_of_it() -> None:
+    found = read(
+        b"\xef\xbb\xbf" + message(leaf("text/plain", "QnVsbGV0", "Content-Transfer-Encoding: base64")),
+        "a.eml",
+    )
+    assert (found.title, found.metadata["from"]) == ("Plan", "Ada <ada@example.org>")
+    assert "Bullet" in found.text
+
+
 def test_a_message_in_very_many_others_says_that_it_is_not_read() -> None:
     inner = "Content-Type: text/plain\n\nDeep"
     for number in range(6):

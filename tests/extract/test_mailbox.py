@@ -42,6 +42,18 @@ def test_only_a_real_separator_begins_a_message(separator: str, body: str, end: 
     assert place_of(found, "Thanks")[1] == "2 Re: Rules"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize(("error", "is_believed"), [(0, True), (-9, False), (7, False), (10**9, False)])
+def test_a_length_is_believed_where_a_message_ends_there(end: str, error: int, is_believed: bool) -> None:
+    body = f"The log said:\n\n{SEPARATORS[0]}\nFrom: root\nSubject: fake\n\ncode 4471\n".replace("\n", end)
+    head = f"{SEPARATORS[1]}\nFrom: Dana\nSubject: Log\nContent-Length: {len(body) + error}\n\n"
+    last = f"{SEPARATORS[0]}\n{message('Bye', 'Thanks')}"
+    text = head.replace("\n", end) + body + end + last.replace("\n", end)
+    for whole in (text, text[: len(text) - len(last.replace("\n", end))]):
+        found = read(whole.encode(), "all.mbox")
+        assert place_of(found, "4471")[1] == ("1 Log" if is_believed else "2 fake")
+
+
 def mbox(*messages: str) -> bytes:
     return "".join(f"{SEPARATORS[0]}\n{each}" for each in messages).encode()
 

@@ -124,6 +124,24 @@ def rewritten(archive: bytes, name: str, *changes: tuple[str, str]) -> bytes:
     return zipped(files)
 
 
+def of_word_in_a_browser(docx: bytes) -> bytes:
+    """``docx`` with its parts named as Word in a browser names them."""
+    with zipfile.ZipFile(io.BytesIO(docx)) as old:
+        files = {each: old.read(each) for each in old.namelist()}
+    names = {
+        "word/document.xml": "word/document2.xml",
+        "word/_rels/document.xml.rels": "word/_rels/document2.xml.rels",
+    }
+    return zipped(
+        {
+            names.get(name, name): data.replace(b"document.xml", b"document2.xml")
+            if name.endswith((".xml", ".rels"))
+            else data
+            for name, data in files.items()
+        }
+    )
+
+
 def xlsx(**sheets: Sequence[Sequence[object]]) -> bytes:
     """A workbook with these rows in each sheet."""
     from xlsxwriter import Workbook
