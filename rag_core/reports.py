@@ -10,7 +10,7 @@ from rag_core.types import Filters, Job, Mode, Sort, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
 VECTOR_INDEX = "vector index"  # the check of a remote vector index against its store
-ProblemKind = Literal["failed", "waiting", "refused", "skipped"]
+ProblemKind = Literal["failed", "in part", "waiting", "refused", "skipped"]
 Door = Literal["pages", "rest", "mcp"]
 ConnectionKind = Literal["embedder", "llm", "reranker", "pictures", "vectors"]
 ConnectionState = Literal["ready", "not set up", "unreachable", "refused"]
@@ -45,7 +45,8 @@ class PendingRequest:
 class Problem:
     """A reason why some files, texts or pictures are not in the index."""
 
-    #: *waiting*: the server that reads pictures did not answer. *refused*: texts could not be embedded.
+    #: *in part*: a part of each file could not be read. *waiting*: the server that reads pictures did not
+    #: answer. *refused*: texts could not be embedded.
     kind: ProblemKind
     reason: str
     count: int  #: Number of files, or of texts if they were *refused*.

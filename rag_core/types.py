@@ -122,6 +122,7 @@ class Extracted:
     private: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    in_part: bool = False  #: Whether some of it could not be read; the warnings say what.
     waits: str = ""  #: Why some of its pictures wait for a server; '' if none waits.
     pictures_left: int = 0  #: Number of pictures and scanned pages in it whose text is not read yet.
 

@@ -281,8 +281,8 @@ def show_job(job: Job, problems: Sequence[Problem] = (), *, with_files: bool = F
     """Print the result of a run: its outcomes and problems and, with ``with_files``, the files that it
     changed.
 
-    Failed files are printed one by one, except a folder named in the run's message. Skipped files are grouped
-    by reason.
+    Failed files are printed one by one, except a folder named in the run's message. Files that were skipped
+    or read in part are grouped by reason.
     """
     if with_files:
         _show_files(job)
@@ -301,10 +301,10 @@ def show_job(job: Job, problems: Sequence[Problem] = (), *, with_files: bool = F
     ]
     _show_first(failed, f"; see commonplace list --store {job.store} --state failed")
     for problem in problems:
-        if problem.kind == "skipped":
+        if problem.kind in ("in part", "skipped"):
             names = ", ".join(problem.files[:_MAX_NAMES])
             more = f" and {problem.count - _MAX_NAMES:,} more" if problem.count > _MAX_NAMES else ""
-            click.echo(f"  skipped  {line(names)}{more}: {line(problem.reason)}")
+            click.echo(f"  {problem.kind:<7}  {line(names)}{more}: {line(problem.reason)}")
     warn(job.message)
 
 

@@ -14,13 +14,12 @@ from rag_core.types import DESCRIPTION, Extracted, Segment
 MOST_TEXT = 16_000_000
 """Maximum number of characters kept of one document, about a shelf of novels."""
 
-ONLY_BEGINNING = "searches find only its beginning."
-"""The end of what a longer document says."""
-
 DESCRIBED = "=== What the picture shows ==="
 """The line between the text in a picture and a model's description of the picture."""
 _INNERMOST = 100  # the level of a heading below all others
 _MOST_WARNINGS = 5
+_ONLY_BEGINNING = "This document is longer than {:,} characters; searches find only its beginning."
+_MORE_PARTS = "{:,} more of its parts could not be read."
 _SAID_WITH_A_VOWEL = frozenset("AEFHILMNORSX")  # an XLSX, but a PDF
 _UNWANTED = re.compile("[\u00ad\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
@@ -62,6 +61,8 @@ class Builder:
         """Whether the document has MOST_TEXT characters, so that further text is left out."""
         self.private = False
         """Whether a part of the document says that it is private."""
+        self.notes: list[str] = []
+        """Sentences about how the document was read, such as a guessed encoding."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str, gap: str = "\n\n") -> None:
         """Begin a part, such as ``page`` ``3``, under the headings in ``heading_path``. ``gap`` is put
@@ -127,11 +128,11 @@ class Builder:
     def document(
         self, file_type: str, name: str, title: str = "", warnings: Sequence[str] = (), **more: Any
     ) -> Extracted:
-        """Return the document. If ``title`` is '', its title comes from the file's ``name``. The first five
-        of ``warnings`` are kept."""
+        """Return the document. If ``title`` is '', its title comes from the file's ``name``. ``warnings``
+        has a sentence for each part that could not be read; the first five are kept."""
         self._close()
-        said = f"This document is longer than {MOST_TEXT:,} characters; {ONLY_BEGINNING}"
-        cut = (said,) if self.is_full else ()
+        cut = [_ONLY_BEGINNING.format(MOST_TEXT)] if self.is_full else []
+        rest = [_MORE_PARTS.format(len(warnings) - _MOST_WARNINGS)] if len(warnings) > _MOST_WARNINGS else []
         title = one_line(title)
         text = "".join(self._pieces).rstrip("\n")
         return Extracted(
@@ -142,6 +143,7 @@ class Builder:
             title_from="heading" if title else "file name",
             segments=tuple(self._segments),
             private=self.private,
-            warnings=(*cut, *warnings[:_MOST_WARNINGS]),
+            warnings=(*cut, *warnings[:_MOST_WARNINGS], *rest, *dict.fromkeys(self.notes)),
+            in_part=bool(cut or warnings),
             **more,
         )

@@ -40,8 +40,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         elif event == "start" and element.tag == "richcontent":
             builder.add("\n".join(" ".join(part.split()) for part in element.itertext() if part.strip()))
     title = one_line(root.findtext(".//title") or "") or (builder.opening if root.tag == "map" else "")
-    warnings = [decoded.warning] if decoded.warning else []
-    return builder.document("xml", path.name, title, warnings=warnings)
+    builder.notes += filter(None, [decoded.warning])
+    return builder.document("xml", path.name, title)
 
 
 def _add_entry(builder: Builder, element: _Element, depth: int) -> None:

@@ -118,9 +118,9 @@ def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
     page.add_to(builder)
     builder.add_lines("Readings", page.readings)
     builder.private = front.private
-    warnings = [sentence for sentence in (decoded.warning, front.unsure) if sentence]
+    builder.notes += filter(None, (decoded.warning, front.unsure))
     title = page.title or page.first_heading
-    found = builder.document("html", path.name, title, warnings=warnings)
+    found = builder.document("html", path.name, title)
     return replace(found, encoding=decoded.encoding)
 
 

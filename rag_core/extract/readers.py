@@ -38,7 +38,10 @@ def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ..
         builder.begin("attachment", " › ".join(filter(None, (str(path), place))), *headings)
         text = found.text[segment.start : segment.end]
         builder.add(shown(text, "xml").text.strip() if found.file_type == "xml" else text)
-    return list(found.warnings)
+    if found.in_part:
+        return list(found.warnings)
+    builder.notes += found.warnings
+    return []
 
 
 def add_name(builder: Builder, name: str, above: tuple[str, ...]) -> None:

@@ -413,6 +413,7 @@ def _answered(line: bytes, data: bytes) -> bytes:
             found = replace(
                 found,
                 warnings=(*found.warnings, *pictures),
+                in_part=found.in_part or bool(ocr.reader.notes),
                 waits=ocr.reader.waits,
                 pictures_left=len(ocr.reader.left),
             )

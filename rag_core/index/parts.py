@@ -187,7 +187,7 @@ class PartsReading:
     def document(self) -> Extracted:
         """Return the document for the row of the file. It has no text. Its warnings list the parts that
         cannot be read."""
-        return row_of_file(self.file, self.path, warnings=tuple(self._warnings()))
+        return row_of_file(self.file, self.path, warnings=tuple(self._warnings()), in_part=bool(self._unread))
 
     def _warnings(self) -> Iterator[str]:
         if self._unread:

@@ -34,7 +34,6 @@ from rag_core.extract import (
     under_its_name,
     with_its_name,
 )
-from rag_core.extract.building import ONLY_BEGINNING
 from rag_core.extract.chunk import cut
 from rag_core.extract.containers import ContainedPart, holds_parts, parts_of, path_of_part
 from rag_core.extract.filetypes import NAMED, title_of_name
@@ -52,6 +51,7 @@ from rag_core.index.plan import MAX_FILE_BYTES, Plan
 from rag_core.store import Store, chunks, jobs, parts, privacy, sources
 from rag_core.store import documents as write
 from rag_core.store import pictures as picture_rows
+from rag_core.store.warnings import warnings_of
 from rag_core.types import ChunkSpec, Extracted, FileResult, Outcome, Segment
 
 _WARNINGS_SHOWN = 20
@@ -372,7 +372,7 @@ class Reading:
                 whole = with_pictures(doc, shown)
                 rows = self._rows(whole, file)
             added = write.put_document(db, file, whole, rows, extractor_number(PurePosixPath(file.display)))
-            notes = " ".join(whole.warnings)
+            notes = " ".join(warnings_of(whole))
             result = FileResult(
                 source_file=file.display,
                 status="success",
@@ -388,8 +388,6 @@ class Reading:
             self.log.say(f"{_PICTURES_WAIT} {whole.waits}")
         if private.UNSURE in notes:
             self.log.say(_UNSURE)
-        if ONLY_BEGINNING in notes:
-            self.log.say(f"{file.display!r} is too long: searches find only its beginning.")
         return result
 
     def _put_failure(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:

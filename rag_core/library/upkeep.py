@@ -32,6 +32,7 @@ from rag_core.models.embedder import parse_name
 from rag_core.providers import added_embedders, added_vector_indexes
 from rag_core.reports import VECTOR_INDEX, Diagnosis, DiagnosisStep, Health, Repair
 from rag_core.store.health import check
+from rag_core.store.problems import problems_in_store
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors.foreign import package_backend
 from rag_core.wording import contents, on_shared_disk, plural, size
@@ -170,7 +171,22 @@ class Upkeep(Service):
         steps += [DiagnosisStep("no", lost)] if (lost := self._all.lost_default(viewer)) else []
         for name in names:
             steps += _store(name, partial(self._shared.info, viewer, name))
+            steps += self._read_in_part(viewer, name)
         return steps
+
+    def _read_in_part(self, viewer: Viewer, name: str) -> list[DiagnosisStep]:
+        """Return a note if some documents of a store were read only in part."""
+        try:
+            with self._stores.open(viewer, name).store.read() as db:
+                groups = [each for each in problems_in_store(db) if each.kind == "in part"]
+        except RagError:  # already reported
+            return []
+        if not groups:
+            return []
+        count = plural(sum(each.count for each in groups), "document")
+        example = f"{groups[0].files[0]!r}: {groups[0].reason}"
+        note = f"Store {name!r}: only a part could be read of {count}, such as {example} See its Index page."
+        return [DiagnosisStep("note", note)]
 
 
 def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[DiagnosisStep]:

@@ -27,6 +27,7 @@ from rag_core.store import chunks, furniture, parts, privacy, properties
 from rag_core.store.checksums import seal
 from rag_core.store.connection import kept
 from rag_core.store.file import now
+from rag_core.store.warnings import warnings_of
 from rag_core.text.words import extra_terms, name_key, well_formed
 from rag_core.types import NAME, Extracted, Link, Passage
 
@@ -91,7 +92,7 @@ def put_document(
         "date_from": "front matter" if doc.date else "file",
         "private": privacy.bits(db, file.source_id, file.stat.path, by_note=doc.private),
         "metadata": json.dumps(doc.metadata, ensure_ascii=False),
-        "warnings": json.dumps(doc.warnings, ensure_ascii=False),
+        "warnings": json.dumps(warnings_of(doc), ensure_ascii=False),
         "extractor": extractor,
     }
     document_id, known_as = _put_row(db, file, about)

@@ -11,6 +11,8 @@ from rag_core.files import FileStat
 from rag_core.store import sources
 from rag_core.store.checksums import seal
 from rag_core.store.documents import FileRecord
+from rag_core.store.file import now
+from rag_core.store.warnings import with_unread_part
 from rag_core.types import Source
 
 _MANY = 8  # documents with more pictures than this come last
@@ -92,7 +94,8 @@ def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> No
 def give_up(db: sqlite3.Connection, document_id: int, reason: str) -> None:
     """Record the reason why the pictures of a document cannot be read."""
     row = db.execute("SELECT warnings FROM documents WHERE id = ?", (document_id,)).fetchone()
-    warnings = [*json.loads(row["warnings"]), f"The text in its pictures could not be read. {reason}"]
-    sql = "UPDATE documents SET pictures_left = 0, reason = '', warnings = ? WHERE id = ?"
-    db.execute(sql, (json.dumps(warnings, ensure_ascii=False), document_id))
+    said = f"The text in its pictures could not be read. {reason}"
+    warnings = with_unread_part(json.loads(row["warnings"]), said)
+    sql = "UPDATE documents SET pictures_left = 0, reason = '', warnings = ?, indexed_at = ? WHERE id = ?"
+    db.execute(sql, (json.dumps(warnings, ensure_ascii=False), now(), document_id))
     seal(db, document_id)

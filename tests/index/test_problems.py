@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.cli.terminal import show_job
 from rag_core.errors import EmbedderError
 from rag_core.extract.filetypes import UNFINISHED
-from rag_core.index import reading
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import PendingRequest, Problem
@@ -180,13 +180,52 @@ def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Libra
     assert library.jobs.requests(OWNER, "s") == []
 
 
-def test_a_run_names_a_document_of_which_only_the_beginning_is_read(
-    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+DAMAGED = {
+    "letter.docx": (
+        made.damaged_part(made.docx("Anselm rows"), "word/styles.xml"),
+        "'word/styles.xml' is damaged.",
+    ),
+    "talk.pptx": (
+        made.damaged_part(made.pptx(("Anselm", "", ""), ("rows", "", "")), "ppt/slides/slide2.xml"),
+        "'ppt/slides/slide2.xml' is damaged. Slide 2 is missing or damaged.",
+    ),
+    "book.epub": (
+        made.rewritten(
+            made.epub("Ferry", one="<p>Anselm</p>", two="<p>rows</p>"),
+            "OEBPS/book.opf",
+            ("two.xhtml", "three.xhtml"),
+        ),
+        "Chapter 2 ('three.xhtml') is missing or damaged.",
+    ),
+    "mail.eml": (
+        made.mail("Anselm", "rows", attached={"plan.pdf": b"%PDF-1.4 no more"}),
+        "The attachment 'plan.pdf' cannot be read.",
+    ),
+    "all.mbox": (
+        made.mbox(made.mail("Anselm", "rows"), made.mail("Plan", "rows", attached={"a.pdf": b"%PDF-1.4"})),
+        "The attachment 'a.pdf' cannot be read.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_document_with_a_damaged_part_is_named_by_the_run_and_the_doctor(
+    library: Library, notes: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sentence = "'word/styles.xml' is damaged."  # stands for that of a document of 16 million characters
-    monkeypatch.setattr(reading, "ONLY_BEGINNING", sentence)
-    (tmp_path / "whole.docx").write_bytes(made.docx("Whole"))
-    (tmp_path / "long.docx").write_bytes(made.damaged_part(made.docx("Long"), "word/styles.xml"))
-    job = index(library, "s", tmp_path)
-    assert "'long.docx' is too long: searches find only its beginning." in job.message
-    assert "whole.docx" not in job.message
+    data, sentence = DAMAGED[name]
+    (notes / "whole.docx").write_bytes(made.docx("Whole"))
+    (notes / "page.html").write_bytes("<p>Übermäßig größer, für Öl".encode("latin-1"))  # guessed, not lost
+    (notes / name).write_bytes(data)
+    job = index(library, "s", notes)
+    of_run = library.jobs.problems(OWNER, "s", job.id)
+    assert [(each.kind, each.files, each.reason) for each in of_run] == [("in part", (name,), sentence)]
+    assert library.jobs.problems(OWNER, "s") == of_run
+    show_job(job, of_run)
+    assert f"in part  {name}: {sentence}" in capsys.readouterr().out
+    said = f"Store 's': only a part could be read of 1 document, such as {name!r}: {sentence}"
+    [step] = [step for step in library.upkeep.doctor(OWNER) if said in step.sentence]
+    assert step.state == "note"
+
+    (notes / name).unlink()
+    job = index(library, "s", notes)
+    assert library.jobs.problems(OWNER, "s", job.id) == library.jobs.problems(OWNER, "s") == []

@@ -80,4 +80,6 @@ def headline(problem: Problem) -> str:
         return f"The pictures of {files} wait to be read."
     if problem.kind == "refused":
         return f"Found by words only: {plural(problem.count, 'text')} of {files}."
+    if problem.kind == "in part":
+        return f"Only a part could be read of {files}."
     return f"{files} could not be read." if problem.kind == "failed" else f"{files} skipped."
