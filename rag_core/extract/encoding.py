@@ -59,6 +59,13 @@ _GUESSED = (
 ).split()
 """Encodings that old files of people use. The other encodings that chardet knows are hardly ever used."""
 
+_SINGLE_BYTES = frozenset(_GUESSED) - {"cp932", "euc_jis_2004", "cp949", "euc_kr", "big5hkscs", "gb18030"}
+"""Encodings in which nearly any bytes are some text, so that a wrong declaration is not noticed."""
+
+_FAR_LIKELIER = 5
+"""In 2,400 texts of 13 languages, a guess was more than five times as likely as the encoding of the text in
+three; as one of another alphabet, in 99 of 100."""
+
 _JAPANESE_ESCAPES = b"\x1b$B", b"\x1b$@"
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _ASCII = bytes(range(128))
@@ -118,7 +125,7 @@ class Decoded:
     warning: str = ""
 
 
-def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
+def decode(data: bytes, file_type: str = "text", charset: str = "", *, is_sure: bool = True) -> Decoded:
     """Decode ``data`` as text. These are tried in order: a byte order mark, UTF-16 without a mark, UTF-8, the
     declared encoding, UTF-8 with a few damaged bytes, a guess. A few zero bytes are replaced.
 
@@ -129,6 +136,8 @@ def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
         data: The bytes.
         file_type: Decides where a declaration may be.
         charset: The encoding that a mail declares for a part; it replaces one in the data.
+        is_sure: Whether a declared encoding counts wherever the bytes can be in it. Otherwise it must also be
+            about as likely as the guess.
 
     Raises:
         BinaryError: The data has many zero bytes or control characters.
@@ -144,7 +153,8 @@ def decode(data: bytes, file_type: str = "text", charset: str = "") -> Decoded:
     are_few = zeros <= max(_FEW_ZEROS, len(data) // _TEXT_A_ZERO) and 3 * zeros <= len(data)
     if _many_controls(data) or not (are_few or _are_padding(data)):
         raise BinaryError
-    decoded = _of_bytes(data if are_few else _ZEROS.sub(b" ", data), file_type, charset)
+    data = data if are_few else _ZEROS.sub(b" ", data)
+    decoded = _of_bytes(data, file_type, charset) if is_sure else _of_doubtful(data, file_type, charset)
     if not zeros:
         return decoded
     said = "A few zero bytes were replaced." if are_few else "Zero bytes between its words were replaced."
@@ -188,6 +198,22 @@ def _of_bytes(data: bytes, file_type: str, charset: str) -> Decoded:
         shifted = (_declared(data, file_type, charset) or _japanese(data)) if b"\x1b" in data else None
         return shifted or Decoded(text, "utf-8")
     return _declared(data, file_type, charset) or _as_expected(data) or _damaged_utf8(data) or _guessed(data)
+
+
+def _of_doubtful(data: bytes, file_type: str, charset: str) -> Decoded:
+    """Return ``data`` as declared, if the guess is not far more likely."""
+    decoded = _of_bytes(data, file_type, charset)
+    if decoded.warning or decoded.encoding not in _SINGLE_BYTES:
+        return decoded
+    sample = _telling(data)
+    chances = _chances(sample)
+    own = max(
+        (chances[name] for name in chances if _SUPERSETS.get(name, name) == decoded.encoding), default=0
+    )
+    is_likely = max(chances.values(), default=0) <= _FAR_LIKELIER * own
+    if is_likely or _SAME_IN_WINDOWS.fullmatch(sample[:_LOOKED_AT].decode("cp1252", "replace")):
+        return decoded
+    return _as_expected(data) or _guessed(data)
 
 
 def _as_expected(data: bytes) -> Decoded | None:
@@ -314,16 +340,11 @@ def _damaged_utf8(data: bytes) -> Decoded | None:
 
 def _guessed(data: bytes) -> Decoded:
     """Return ``data`` in the encoding that its lines with bytes beyond ASCII suggest."""
-    import chardet  # only now: few files need it
-
-    telling = (line for line in data.split(b"\n") if not line.isascii())
-    lines = b"\n".join(telling)[:_SAMPLE].replace(b"\0", b" ")
-    guesses = chardet.detect_all(lines, ignore_threshold=True, compat_names=False, include_encodings=_GUESSED)
-    sample = lines[:_LOOKED_AT]
-    likely = {guess["encoding"] or "cp1252": guess["confidence"] for guess in guesses[:_MOST_GUESSES]}
-    chances = {name: likely[name] * _sense(sample.decode(name, "replace")) for name in likely}
+    sample = _telling(data)
+    chances = _chances(sample)
     codec = max(chances, key=lambda name: chances[name])
-    if chances[codec] < _LEAST_CHANCE or _SAME_IN_WINDOWS.fullmatch(sample.decode("cp1252", "replace")):
+    looked_at = sample[:_LOOKED_AT].decode("cp1252", "replace")
+    if chances[codec] < _LEAST_CHANCE or _SAME_IN_WINDOWS.fullmatch(looked_at):
         codec = "cp1252"
     codec = _SUPERSETS.get(codec, codec)
     text = data.decode(codec, "replace")
@@ -331,6 +352,21 @@ def _guessed(data: bytes) -> Decoded:
         raise BinaryError
     guessed = _said(text, codec)
     return replace(guessed, warning=f"{guessed.warning} {_OR_SET}")
+
+
+def _telling(data: bytes) -> bytes:
+    """Return the first lines of ``data`` with bytes beyond ASCII."""
+    telling = (line for line in data.split(b"\n") if not line.isascii())
+    return b"\n".join(telling)[:_SAMPLE].replace(b"\0", b" ")
+
+
+def _chances(lines: bytes) -> dict[str, float]:
+    """Return how likely each encoding is that these lines may have."""
+    import chardet  # only now: few files need it
+
+    guesses = chardet.detect_all(lines, ignore_threshold=True, compat_names=False, include_encodings=_GUESSED)
+    likely = {guess["encoding"] or "cp1252": guess["confidence"] for guess in guesses[:_MOST_GUESSES]}
+    return {name: likely[name] * _sense(lines[:_LOOKED_AT].decode(name, "replace")) for name in likely}
 
 
 def _sense(text: str) -> float:

@@ -21,7 +21,6 @@ from rag_core.types import Extracted
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 _FIELDS = {"from": "From", "to": "To"}
 _LABELS = "X-Gmail-Labels", "X-Keywords", "Keywords"
-_READERS = {outlook.MAGIC: outlook.outlook_message, tnef.MAGIC: tnef.tnef_message}
 _DEEPEST = 3
 _MOST_SENDERS = 1000  # maximum senders of a mailbox for filters; all are found as words
 _COUNT = re.compile(rb"\s*\d+[ \t]*\r?\n")
@@ -29,7 +28,8 @@ _COUNT = re.compile(rb"\s*\d+[ \t]*\r?\n")
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """Return the message in ``data``, or the messages of a mailbox."""
-    message = _of_outlook(data, path)
+    builder = Builder()
+    message = _of_outlook(data, path, builder.notes)
     if message is None and binary.signature(data):
         raise damaged(path, data)
     if path.suffix.lower() == ".mbox" or data.startswith(b"From "):
@@ -37,7 +37,6 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if path.suffix.lower() == ".emlx" and (count := _COUNT.match(data)):
         data = data[count.end() :][: int(count[0])]
     message = message or message_from_bytes(data.removeprefix(BOM_UTF8), policy=policy.default)
-    builder = Builder()
     builder.begin("message", "")
     warnings = _add_message(builder, message)
     fields = {key: text for key, name in _FIELDS.items() if (text := _header(message, name))}
@@ -53,12 +52,13 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     )
 
 
-def _of_outlook(data: bytes, path: PurePosixPath) -> EmailMessage | None:
-    """Return the message in an Outlook file, or None for other files. Raises ExtractError for a damaged
-    file."""
-    reader = next((read for magic, read in _READERS.items() if data.startswith(magic)), None)
+def _of_outlook(data: bytes, path: PurePosixPath, notes: list[str]) -> EmailMessage | None:
+    """Return the message in an Outlook file, or None for other files. A sentence about a guessed encoding is
+    added to ``notes``. Raises ExtractError for a damaged file."""
     try:
-        return reader(data) if reader else None
+        if data.startswith(outlook.MAGIC):
+            return outlook.outlook_message(data, notes)
+        return tnef.tnef_message(data) if data.startswith(tnef.MAGIC) else None
     except Exception:  # the package for such files may raise anything
         raise damaged(path, data) from None
 
@@ -111,6 +111,7 @@ def _add_message(
     content = content_of(message)
     for text in content.texts:
         builder.add(text)
+    builder.notes += content.notes
     unread = content.unread
     for attachment in content.attached:
         try:

@@ -62,6 +62,7 @@ class Content:
     attached: list[Attachment] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  #: A sentence for each part that is not read.
     kinds: set[str] = field(default_factory=set)  #: Content types of its texts.
+    notes: list[str] = field(default_factory=list)  #: Sentences about guessed encodings of its texts.
 
     def add(self, other: Content, *, with_texts: bool = True) -> None:
         """Add other content after it. Without its texts, only its attachments are added, for another version
@@ -69,6 +70,7 @@ class Content:
         if with_texts:
             self.texts += other.texts
             self.kinds |= other.kinds
+            self.notes += other.notes
         self.attached += other.attached
         self.unread += other.unread
 
@@ -154,11 +156,14 @@ def _leaf(part: MIMEPart, kind: str, name: str) -> Content:
     if kind == "message/delivery-status":
         return Content(["\n".join(map(str, part.walk()))], kinds={kind})
     if is_text and not name and part.get_content_disposition() != "attachment":
-        text = _decoded(part)
+        text, note = _decoded(part)
         if kind == "text/html":
             text = "\n".join(block for _, block in webpage.visible_page(text).blocks)
-            return Content([text], kinds={kind})
-        return _plain(part, text, kind)
+            content = Content([text], kinds={kind})
+        else:
+            content = _plain(part, text, kind)
+        content.notes += filter(None, [note])
+        return content
     name = name or _NAME_BY_KIND.get(kind, "attachment.txt" if is_text else "")
     return Content(attached=[Attachment(name, part)] if name or kind == "message/rfc822" else [])
 
@@ -195,14 +200,16 @@ def bytes_of(part: MIMEPart) -> bytes:
     return _raw(part)
 
 
-def _decoded(part: MIMEPart) -> str:
-    """Return the text of a part in its declared charset. If that is wrong, it is decoded like a file."""
+def _decoded(part: MIMEPart) -> tuple[str, str]:
+    """Return the text of a part in its declared charset. If that is wrong, it is decoded like a file, and a
+    sentence that says so follows."""
     data = _raw(part)
     with suppress(LookupError, ValueError):
-        return data.decode(part.get_content_charset("utf-8"))
+        return data.decode(part.get_content_charset("utf-8")), ""
     with suppress(encoding.BinaryError, UnicodeError):
-        return encoding.decode(data).text
-    return data.decode("utf-8", "replace")
+        decoded = encoding.decode(data)
+        return decoded.text, decoded.warning
+    return data.decode("utf-8", "replace"), ""
 
 
 def _raw(part: MIMEPart) -> bytes:

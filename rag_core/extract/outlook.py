@@ -2,44 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
+from olefile import OleFileIO
 from oxmsg import Message
+from oxmsg.attachment import Attachment
+from oxmsg.domain.encodings import encoding_from_codepage
+from oxmsg.storage import Storage, Stream
 from striprtf.striprtf import rtf_to_text
 
+from rag_core.extract import encoding
 from rag_core.extract.building import one_line
 from rag_core.extract.tnef import unpacked
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-_RTF_COMPRESSED = 0x1009
+_HTML, _RTF_COMPRESSED = 0x1013, 0x1009
 _DISPLAY_TO, _DISPLAY_CC = 0x0E04, 0x0E03
+_ATTACHED_MESSAGE = "__substg1.0_3701000D"
+_CODE_PAGES = 0x3FFD, 0x3FDE  # of its texts, and of the body when it was sent
+_TEXT, _TEXT_OF_BYTES = 0x001F, 0x001E  # kinds of properties
+_OF_UNICODE, _OF_BYTES = f"{_TEXT:04X}", f"{_TEXT_OF_BYTES:04X}"
+_UTF8 = 65001
+_PROPERTIES = "__properties_version1.0"
+_HEAD, _HEAD_OF_PART = 32, 8  # bytes before the properties of the file, and of a recipient or attachment
+_HEAD_OF_ATTACHED = 24  # the same of an attached message
 _SHOWN = ("From", "To", "Cc", "Date")
+_DEEPEST = 5
 
 
-def outlook_message(data: bytes) -> EmailMessage:
-    """Return the message in ``data`` with its attachments. If it is not an Outlook message, the package's own
-    exception is raised."""
-    saved = Message.load(data)
+def outlook_message(data: bytes, notes: list[str]) -> EmailMessage:
+    """Return the message in ``data`` with its attachments. A sentence about a guessed code page is added to
+    ``notes``. If it is not an Outlook message, the package's own exception is raised."""
+    with OleFileIO(data) as file:
+        return _mail(Storage.from_ole(file), _HEAD, notes)
+
+
+def _mail(written: Storage, head: int, notes: list[str], depth: int = 0) -> EmailMessage:
+    """Return the message in a storage. Its properties have ``head`` bytes before them."""
+    pages = _code_pages(written, head)
+    storage = _in_unicode(written, head, _decoder(written, pages, notes))
+    saved = Message(storage)
     found = EmailMessage()
     for header, said in _headers(saved).items():
         if said := one_line(said, 2000):
             with suppress(ValueError):  # an invalid mail address
                 found[header] = said
     text, html = _read(lambda: saved.body, ""), _read(lambda: saved.html_body, "")
+    if page := _read(lambda: saved.properties.binary_prop_value(_HTML), b""):
+        declared = pages[-1] if pages else ""
+        html = _read(lambda: encoding.decode(page, "html", declared, is_sure=False).text, html)
     if not text.strip() and not html:
         packed = _read(lambda: saved.properties.binary_prop_value(_RTF_COMPRESSED), b"")
         text = rtf_to_text(unpacked(packed).decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
     found.set_content(_storable(text) + "\n")
     if html:
         found.add_alternative(_storable(html), subtype="html")
-    for attachment in _read(lambda: saved.attachments, ()):
-        _attach(found, attachment)
+    for attachment in storage.iter_attachment_storages():
+        _attach(found, attachment, notes, depth)
     return found
+
+
+def _code_pages(storage: Storage, head: int) -> list[str]:
+    """Return the encodings that a message declares: of its texts, then of its body."""
+    pages: list[str] = []
+    rows = {row[2:4]: row for row in _rows(storage, head)}
+    for number in _CODE_PAGES:
+        if row := rows.get(number.to_bytes(2, "little")):
+            with suppress(Exception):  # the package has an exception of its own for unknown ones
+                pages.append(encoding_from_codepage(int.from_bytes(row[8:12], "little")))
+    return pages
+
+
+def _rows(storage: Storage, head: int) -> Iterator[bytes]:
+    """Yield the rows of 16 bytes that name the properties of a storage."""
+    written = next((stream.bytes_ for stream in storage.streams if stream.name == _PROPERTIES), b"")
+    for place in range(head, len(written), 16):
+        yield written[place : place + 16]
+
+
+def _in_unicode(storage: Storage, head: int, decode: Callable[[bytes], str]) -> Storage:
+    """Return ``storage`` with its texts of bytes in Unicode, which the package reads without a code page.
+    Attached messages are left as they are."""
+    streams: list[Stream] = []
+    for stream in storage.streams:
+        if stream.name == _PROPERTIES:
+            rows = b"".join(map(_row, _rows(storage, head)))
+            before = stream.bytes_[:head].ljust(_HEAD_OF_PART if head == _HEAD_OF_PART else _HEAD, b"\0")
+            streams.append(Stream(stream.path, before + rows))
+        elif stream.name.endswith(_OF_BYTES):
+            wide = decode(stream.bytes_.rstrip(b"\0")).encode("utf-16-le", "replace")
+            streams.append(Stream(f"{stream.path.removesuffix(_OF_BYTES)}{_OF_UNICODE}", wide))
+        else:
+            streams.append(stream)
+    parts = tuple(
+        part if part.name == _ATTACHED_MESSAGE else _in_unicode(part, _HEAD_OF_PART, decode)
+        for part in storage.storages
+    )
+    return replace(storage, streams=tuple(streams), storages=parts)
+
+
+def _row(row: bytes) -> bytes:
+    """Return the row of a property, as one of Unicode."""
+    kind, number = int.from_bytes(row[:2], "little"), int.from_bytes(row[2:4], "little")
+    if kind == _TEXT_OF_BYTES:
+        return _TEXT.to_bytes(2, "little") + row[2:]
+    return row[:8] + _UTF8.to_bytes(8, "little") if number in _CODE_PAGES else row
+
+
+def _texts_of_bytes(storage: Storage) -> Iterator[bytes]:
+    """Yield the texts of a message that are not in Unicode and have other bytes than ASCII."""
+    for stream in storage.streams:
+        if stream.name.endswith(_OF_BYTES) and not stream.bytes_.isascii():
+            yield stream.bytes_.rstrip(b"\0")
+    for part in storage.storages:
+        if part.name != _ATTACHED_MESSAGE:
+            yield from _texts_of_bytes(part)
+
+
+def _decoder(storage: Storage, pages: Sequence[str], notes: list[str]) -> Callable[[bytes], str]:
+    """Return a function that decodes the texts of a message, which have one encoding. A sentence about a
+    guess is added to ``notes``."""
+    codec, texts = "utf-8", b"\n".join(_texts_of_bytes(storage))
+    with suppress(encoding.BinaryError, UnicodeError):
+        tried = [encoding.decode(texts, "text", page, is_sure=False) for page in (*pages, "")]
+        decoded = next((each for each in tried if not each.warning), tried[-1])
+        codec = decoded.encoding
+        notes += [decoded.warning] if decoded.warning and decoded.warning not in notes else []
+
+    def decode(text: bytes) -> str:
+        with suppress(UnicodeError):
+            return text.decode(codec)
+        with suppress(encoding.BinaryError, UnicodeError):
+            return encoding.decode(text).text
+        return text.decode("latin-1")
+
+    return decode
 
 
 def _read(part: Callable[[], Any], instead: Any) -> Any:
@@ -65,10 +168,16 @@ def _headers(saved: Message) -> dict[str, str]:
     return {name: sent.get(name) or said for name, said in own.items()}
 
 
-def _attach(found: EmailMessage, attachment: Any) -> None:
-    with suppress(Exception):  # an unreadable attachment is skipped
-        name = one_line(attachment.file_name or "") or "attachment"
-        found.add_attachment(attachment.file_bytes or b"", "application", "octet-stream", filename=name)
+def _attach(found: EmailMessage, storage: Storage, notes: list[str], depth: int) -> None:
+    attachment = Attachment(storage)
+    name = one_line(_read(lambda: attachment.file_name, "")) or "attachment"
+    inner = next((part for part in storage.storages if part.name == _ATTACHED_MESSAGE), None)
+    if inner is not None and depth < _DEEPEST and any(stream.name == _PROPERTIES for stream in inner.streams):
+        found.add_attachment(_mail(inner, _HEAD_OF_ATTACHED, notes, depth + 1))
+        return
+    data = _read(lambda: attachment.file_bytes, b"")  # an empty one is named as not read
+    with suppress(Exception):  # the mail package cannot write the name
+        found.add_attachment(data, "application", "octet-stream", filename=name)
 
 
 def _storable(text: str) -> str:

@@ -285,6 +285,60 @@ def test_a_message_of_outlook_is_read_as_mail(body: str, html: str, rtf: bytes) 
     assert "Bring walnuts" in found.text
 
 
+RUSSIAN = "Паромщик ждал у старой пристани, пока туман не рассеялся над рекой."
+POLISH = "Prom odpływa o świcie, więc proszę przyjść wcześniej; bilety są już opłacone."
+GERMAN = "Die Fähre fährt früh, bitte rechtzeitig kommen; Grüße aus Köln"
+JAPANESE = "渡し船は夜明けに出ますので、早めに来てください。"
+GUESSED = "The file is not UTF-8; it was read as "
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "page", "note"),
+    [
+        (RUSSIAN, "cp1251", 1251, ""),
+        (RUSSIAN, "cp1251", 1252, "cp1251"),
+        (RUSSIAN, "cp1251", 0, "cp1251"),
+        (RUSSIAN, "cp1251", 65001, "cp1251"),
+        (RUSSIAN, "cp1251", 4711, "cp1251"),
+        (RUSSIAN, "koi8-r", 1251, "koi8-r"),
+        (RUSSIAN, "utf-8", 1252, ""),
+        (POLISH, "cp1250", 1250, ""),
+        (POLISH, "cp1250", 0, "cp1250"),
+        (GERMAN, "cp1252", 1252, ""),
+        (GERMAN, "cp1252", 0, "cp1252"),
+        (JAPANESE, "cp932", 932, ""),
+        (JAPANESE, "cp932", 1252, "cp932"),
+        ("Plain words of the ferryman", "ascii", 4711, ""),
+    ],
+)
+def test_texts_of_outlook_in_bytes_are_decoded_and_a_guess_is_said(
+    text: str, codec: str, page: int, note: str
+) -> None:
+    name, body = f"{text[:12].strip()}.txt", f"{text}\n{text}"
+    data = outlook_made.msg(text[:20], body, attached={name: b"Bring walnuts"}, codec=codec, page=page)
+    found = read(data, "a.msg")
+    assert (found.title, found.text.count(text)) == (text[:20].strip(), 2)
+    assert name in found.segments[-1].heading_path
+    assert [said.partition(GUESSED)[2].partition(".")[0] for said in found.warnings] == [note] * bool(note)
+
+
+def test_a_message_attached_to_one_of_outlook_is_read() -> None:
+    attached = {"w.txt": b"Bring walnuts"}
+    inner = outlook_made.msg("Harbour", PHRASE, attached=attached, codec="cp1252", page=1252)
+    found = read(outlook_made.with_message(outlook_made.msg("Tea", "See below"), inner), "a.msg")
+    assert PHRASE in found.text
+    assert "Bring walnuts" in found.text
+    assert "Harbour" in found.segments[-1].heading_path
+
+
+@pytest.mark.parametrize("charset", ["", "; charset=us-ascii", "; charset=no-such"])
+def test_the_guessed_encoding_of_a_mail_is_said(charset: str) -> None:
+    data = b"Subject: Tea\nContent-Type: text/plain" + charset.encode() + b"\n\n" + RUSSIAN.encode("koi8-r")
+    found = read(data, "a.eml")
+    assert RUSSIAN in found.text
+    assert [said.partition(GUESSED)[2][:6] for said in found.warnings] == ["koi8-r"]
+
+
 @pytest.mark.parametrize("in_properties", [False, True])
 @pytest.mark.parametrize("name", ["winmail.dat", "part.tnef", "mail.eml"])
 def test_winmail_is_read_with_its_attachments_and_the_meeting(in_properties: bool, name: str) -> None:

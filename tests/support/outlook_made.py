@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 _END, _FREE = -2, -1
 _SMALL = 4096
@@ -79,30 +80,65 @@ def msg(
     html: str = "",
     rtf: bytes = b"",
     attached: Mapping[str, bytes] | None = None,
+    codec: str = "utf-16-le",
+    page: int = 65001,
 ) -> bytes:
-    """A message that Outlook saved."""
+    """A message that Outlook saved, with its texts in ``codec``, which it declares as the code ``page``."""
+    wide = codec == "utf-16-le"
+    kind = 0x1F if wide else 0x1E
     texts = {0x0037: subject, 0x1000: body, 0x0C1A: "Ada", 0x0C1F: "ada@example.org", 0x0E04: "Charles"}
     files = attached or {}
     held = {0x1013: html.encode(), 0x1009: rtf}
     tree: dict[str, bytes | Tree] = {"__nameid_version1.0": {}}
     texts = {number: text for number, text in texts.items() if text}
-    tree |= {f"__substg1.0_{number:04X}001F": text.encode("utf-16-le") for number, text in texts.items()}
+    tree |= {f"__substg1.0_{number:04X}{kind:04X}": text.encode(codec) for number, text in texts.items()}
     tree |= {f"__substg1.0_{number:04X}0102": data for number, data in held.items() if data}
-    rows = [_row(number, 0x1F, len(text) * 2 + 2) for number, text in texts.items()]
+    rows = [_row(number, kind, len(text.encode(codec)) + 1 + wide) for number, text in texts.items()]
     rows += [_row(number, 0x102, len(data)) for number, data in held.items() if data]
     rows += [struct.pack("<HHIq", 0x40, 0x0039, 6, _filetime(datetime(2024, 2, 3, 10, tzinfo=UTC)))]
-    rows += [struct.pack("<HHIII", 0x03, 0x3FDE, 6, 65001, 0)]
+    rows += [struct.pack("<HHIII", 0x03, 0x3FDE if wide else 0x3FFD, 6, page, 0)] if page else []
     counts = struct.pack("<8xIIII8x", 0, len(files), 0, len(files))
     tree["__properties_version1.0"] = counts + b"".join(rows)
     for number, (name, data) in enumerate(files.items()):
-        rows = [_row(0x3707, 0x1F, len(name) * 2 + 2), _row(0x3701, 0x102, len(data))]
+        rows = [_row(0x3707, kind, len(name.encode(codec)) + 1 + wide), _row(0x3701, 0x102, len(data))]
         rows.append(struct.pack("<HHIII", 0x03, 0x3705, 6, 1, 0))
         tree[f"__attach_version1.0_#{number:08X}"] = {
-            "__substg1.0_3707001F": name.encode("utf-16-le"),
+            f"__substg1.0_3707{kind:04X}": name.encode(codec),
             "__substg1.0_37010102": data,
             "__properties_version1.0": bytes(8) + b"".join(rows),
         }
     return compound(tree)
+
+
+def with_message(outer: bytes, inner: bytes) -> bytes:
+    """The message ``outer`` with the message ``inner`` attached. ``outer`` has no other attachment."""
+    held = _tree(inner)
+    properties = held["__properties_version1.0"]
+    assert isinstance(properties, bytes)
+    held["__properties_version1.0"] = properties[:24] + properties[32:]
+    del held["__nameid_version1.0"]
+    tree = _tree(outer)
+    row = struct.pack("<HHIII", 0x03, 0x3705, 6, 5, 0)
+    tree["__attach_version1.0_#00000000"] = {
+        "__substg1.0_3701000D": held,
+        "__properties_version1.0": bytes(8) + row,
+    }
+    return compound(tree)
+
+
+def _tree(data: bytes) -> dict[str, bytes | Tree]:
+    """The streams and storages of a compound file."""
+    from olefile import OleFileIO
+
+    tree: dict[str, bytes | Tree] = {}
+    with OleFileIO(data) as file:
+        for *above, name in file.listdir():
+            place: Any = tree
+            for storage in above:
+                place = place.setdefault(storage, {})
+            place[name] = file.openstream([*above, name]).read()
+    tree.setdefault("__nameid_version1.0", {})
+    return tree
 
 
 def _row(number: int, kind: int, size: int) -> bytes:
