@@ -8,17 +8,14 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rag_core.extract.building import Builder, one_line
 from rag_core.files.slices import Sliced, find_all
 from rag_core.text.embedded import CHAT
 from rag_core.types import Extracted
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _LINE = re.compile(
     r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})"
@@ -36,9 +33,14 @@ _LONG_TALK = 400  # characters
 _SILENCE = 60  # minutes
 DAY_OF_CHAT = ".whatsapp.txt"
 """Suffix of a day of a chat as a separate file."""
+_SHOWN_OF_TELEGRAM = (
+    *("file_name", "title", "place_name", "address", "game_title", "game_description"),
+    "contact_information.phone_number",
+    *("invoice_information.title", "invoice_information.description", "poll.question", "todo_list.title"),
+)
+"""Keys of a message in Telegram's JSON whose values the app shows."""
 _BEGINNING_OF_LINE = re.compile(rb"^[^\n]{1,80}", re.M)
 _LONGEST_BEGINNING = 80
-_TITLE_DAY = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})[ ](\d\d:\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,14 +256,7 @@ def _telegram_message(value: Any) -> ExportedMessage | None:
         sent = datetime.fromisoformat(str(value.get("date")))
     except ValueError:
         return None
-    parts = [
-        _plain(value.get("text")),
-        *(str(value[key]) for key in ("file_name", "title") if value.get(key)),
-    ]
-    if isinstance(poll := value.get("poll"), dict):
-        parts.append(_plain(poll.get("question")))
-        answers = poll.get("answers")
-        parts += [f"- {_plain(each.get('text'))}" for each in answers or () if isinstance(each, dict)]
+    parts = [_plain(value.get("text")), *_media_of(value)]
     if not any(parts):
         action = value.get("action") or value.get("media_type") or ("photo" if value.get("photo") else "")
         parts = [str(action).replace("_", " ")]
@@ -270,56 +265,29 @@ def _telegram_message(value: Any) -> ExportedMessage | None:
     return ExportedMessage(sent.date(), f"{sent:%H:%M}", who, text) if text else None
 
 
+def _media_of(message: dict[str, Any]) -> Iterator[str]:
+    """Yield what a message shows besides its text: files, contacts, places, polls, games and bills."""
+    if message.get("forwarded_from"):
+        yield f"Forwarded from {message['forwarded_from']}"
+    for key in _SHOWN_OF_TELEGRAM:
+        holder, _, name = key.rpartition(".")
+        inside = message.get(holder) if holder else message
+        if isinstance(inside, dict) and inside.get(name):
+            yield _plain(inside[name])
+    if isinstance(contact := message.get("contact_information"), dict):
+        yield " ".join(str(contact[name]) for name in ("first_name", "last_name") if contact.get(name))
+    place = message.get("location_information")
+    if isinstance(place, dict):
+        yield f"Location: {place.get('latitude')}, {place.get('longitude')}"
+    for holder, items in (("poll", "answers"), ("todo_list", "items")):
+        inside = message.get(holder)
+        held = inside.get(items) if isinstance(inside, dict) else None
+        yield from (f"- {_plain(each.get('text'))}" for each in held or () if isinstance(each, dict))
+
+
 def _plain(text: Any) -> str:
     """Return the words of a text with entities, with the addresses of its links."""
     if isinstance(text, dict):
         words = str(text.get("text") or "")
         return f"{words} ({text['href']})" if text.get("href") else words
     return "".join(map(_plain, text)) if isinstance(text, list) else str(text or "")
-
-
-def read_telegram_page(root: _Element, name: str) -> Extracted | None:
-    """Return the document for a Telegram ``messages.html``, or None for any other page."""
-    messages: list[ExportedMessage] = []
-    who = ""
-    for element in root.iter("div"):
-        classes = element.get("class", "").split()
-        if "message" not in classes or "service" in classes:
-            continue
-        sent = next((match for part in element.iter("div") if (match := _sent(part))), None)
-        if sent is None:
-            continue
-        who = _text_of(element, "from_name") or who
-        text = "\n".join(filter(None, (_text_of(element, "text"), _text_of(element, "media_wrap"))))
-        with suppress(ValueError):
-            day = date(int(sent[3]), int(sent[2]), int(sent[1]))
-            messages.append(ExportedMessage(day, time.fromisoformat(sent[4]).strftime("%H:%M"), who, text))
-    if not messages:
-        return None
-    header = next((part for part in root.iter("div") if "page_header" in part.get("class", "").split()), None)
-    title = " ".join("".join(header.itertext()).split()) if header is not None else ""
-    return chat_document("html", name, title, [message for message in messages if message.text])
-
-
-def _sent(part: _Element) -> re.Match[str] | None:
-    is_date = "date" in part.get("class", "").split()
-    return _TITLE_DAY.match(part.get("title", "")) if is_date else None
-
-
-def _text_of(element: _Element, wanted: str) -> str:
-    """Return the text of the first element with the class ``wanted``, with its line breaks."""
-    for part in element.iter("div"):
-        if wanted in part.get("class", "").split():
-            pieces = _pieces(part)
-            return "\n".join(" ".join(line.split()) for line in "".join(pieces).split("\u2028")).strip()
-    return ""
-
-
-def _pieces(part: _Element) -> Iterable[str]:
-    for child in part.iter():
-        if child.tag == "br":
-            yield "\u2028"
-        elif isinstance(child.tag, str):
-            yield child.text or ""
-        if child is not part:
-            yield child.tail or ""

@@ -27,6 +27,7 @@ from rag_core.extract import (
     mailbox,
     references,
     telegram_days,
+    telegram_pages,
 )
 from rag_core.extract.content import named_by_content
 from rag_core.files.slices import Sliced
@@ -71,8 +72,11 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
         return path.with_name(f"{path.name}{_CHAT}{order}")
     if telegram_days.is_telegram(beginning):
         return path.with_name(path.name + telegram_days.CHATS_OF_TELEGRAM)
-    if bookmarks.are_bookmarks(beginning[:_HEAD].decode("utf-8", "replace")):
+    page = beginning[:_HEAD].decode("utf-8", "replace")
+    if bookmarks.are_bookmarks(page):
         return path.with_name(path.name + bookmarks.BOOKMARKS)
+    if telegram_pages.is_telegram_page(page):
+        return path.with_name(path.name + telegram_pages.PAGE_OF_TELEGRAM)
     named = named_by_content(beginning, path)
     return named if holds_parts(named) else None
 
@@ -159,9 +163,23 @@ def _days_of_chat(data: Sliced, order: str) -> Iterator[ContainedPart]:
     yield from reversed(found)
 
 
+def _days_of_page(data: Sliced) -> Iterator[ContainedPart]:
+    found: list[ContainedPart] = []
+    for number, day in enumerate(telegram_pages.page_days(data), 1):
+        digest = hashlib.sha256(day.before + data[day.start : day.end]).hexdigest()
+        time_ns = _nanoseconds(datetime.combine(day.day, time(), UTC))
+        found.append(
+            ContainedPart(day.day.isoformat(), number, day.start, day.end, digest, time_ns, day.before)
+        )
+    yield from reversed(found)
+
+
 def _days_of_telegram(data: Sliced) -> Iterator[ContainedPart]:
     found: list[ContainedPart] = []
-    for number, day in enumerate(telegram_days.telegram_days(data), 1):
+    if end := telegram_days.end_of_account(data):
+        digest = hashlib.sha256(telegram_days.as_export(data[:end])).hexdigest()
+        found.append(ContainedPart("account", 1, 0, end, digest, None))
+    for number, day in enumerate(telegram_days.telegram_days(data), len(found) + 1):
         digest = hashlib.sha256(telegram_days.as_export(day.before + data[day.start : day.end])).hexdigest()
         time_ns = _nanoseconds(datetime.combine(day.day, time(), UTC))
         found.append(ContainedPart(day.name, number, day.start, day.end, digest, time_ns, day.before))
@@ -234,6 +252,7 @@ _FORMATS: dict[str, _Format] = {
     telegram_days.CHATS_OF_TELEGRAM: _Format(
         "day", telegram_days.DAY_OF_TELEGRAM, _days_of_telegram, telegram_days.as_export
     ),
+    telegram_pages.PAGE_OF_TELEGRAM: _Format("day", telegram_pages.DAY_OF_PAGE, _days_of_page, bytes),
     **{_CHAT + order: _chat(order) for order in ("dmy", "mdy", "ymd")},
 }
 """Lower-case suffix → how the parts of such a file are found and read."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from rag_core.extract import bookmarks, chats, escapes, kindle, telegram_days
+from rag_core.extract import bookmarks, chats, escapes, kindle, telegram_days, telegram_pages
 from rag_core.extract.building import Builder, one_line
 from rag_core.types import Extracted
 
@@ -52,12 +52,18 @@ def read_json(text: str, path: PurePosixPath) -> Extracted | None:
     return None
 
 
-def page_reader(markup: str) -> Callable[[_Element, str], Extracted | None] | None:
-    """Return the function that reads a page exported from an app, or None for any other page."""
+def page_reader(markup: str, name: str) -> Callable[[_Element, str], Extracted | None] | None:
+    """Return the function that reads the page ``name`` exported from an app, or None for any other page."""
     if bookmarks.are_bookmarks(markup):
         return bookmarks.read_bookmarks
-    is_chat = 'class="message ' in markup and 'class="from_name"' in markup
-    return chats.read_telegram_page if is_chat else None
+    if name.endswith(telegram_pages.DAY_OF_PAGE):
+        return _read_day_of_page
+    return telegram_pages.read_telegram_page if telegram_pages.is_telegram_page(markup) else None
+
+
+def _read_day_of_page(root: _Element, name: str) -> Extracted | None:
+    chat = telegram_pages.read_telegram_page(root, name)
+    return chats.with_its_day(chat) if chat else None
 
 
 # --- Google Keep ------------------------------------------------------------------------

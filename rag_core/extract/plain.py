@@ -100,7 +100,7 @@ def _exported(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extr
         found = exports.read_text(decoded.text, path.name)
     elif kind == "json":
         found = exports.read_json(decoded.text, path)
-    elif kind == "html" and (reader := exports.page_reader(decoded.text)):
+    elif kind == "html" and (reader := exports.page_reader(decoded.text, path.name)):
         root = webpage.page_tree(decoded.text)
         found = reader(root, path.name) if root is not None else None
     if found is None:

@@ -22,7 +22,14 @@ _OF_TELEGRAM = re.compile(
     rb'"id":\s?(?P<chat>-?\d{1,20}),\s{0,40}"messages":\s?\['
 )
 """The beginning of a message, or of a chat up to its messages, as Telegram writes them."""
+_OF_ACCOUNT = re.compile(
+    rb'\s{0,40}\{\s{0,40}"about":\s?"[^"]{0,2000}",\s{0,40}'
+    rb'"(?:personal_information|profile_pictures|stories|contacts|frequent_contacts|sessions|web_sessions)":'
+)
+"""The beginning of an export of all data of an account. Its chats follow somewhere."""
+_CHATS = re.compile(r',\s*"chats":\s*\{')
 _LONGEST = 1000
+_HEAD = 65_536
 _GAP = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -39,8 +46,18 @@ class TelegramDay(NamedTuple):
 
 def is_telegram(beginning: bytes) -> bool:
     """Whether a file that begins so is Telegram's JSON export."""
+    if _OF_ACCOUNT.match(beginning):
+        return True
     found = {match.lastgroup for match in _OF_TELEGRAM.finditer(beginning)}
     return beginning.lstrip()[:1] == b"{" and found == {"chat", "day"}
+
+
+def end_of_account(data: Sliced) -> int:
+    """Return where the first chat begins in an export of all data of an account, such as its contacts.
+    Returns 0 for an export of chats alone."""
+    if not _OF_ACCOUNT.match(data[:_HEAD]):
+        return 0
+    return next((place for place, written in find_all(data, _OF_TELEGRAM, _LONGEST)), 0)
 
 
 def telegram_days(data: Sliced) -> Iterator[TelegramDay]:
@@ -70,9 +87,12 @@ def _day(chat: bytes, day: bytes, start: int, end: int, before: bytes) -> Iterat
 
 
 def as_export(written: bytes) -> bytes:
-    """Return the beginning of a chat and some of its messages as a complete export. ``written`` may also
-    contain the text after them in the file."""
+    """Return the beginning of a chat and some of its messages, or the data of an account without its chats,
+    as a complete export. ``written`` may also contain the text after them in the file."""
     text = written.decode("utf-8", "replace")
+    if _OF_ACCOUNT.match(written):
+        last = max((match.start() for match in _CHATS.finditer(text)), default=len(text))
+        return f"{text[:last]}}}".encode()
     end = place = text.index("[", text.index('"messages":')) + 1
     with suppress(ValueError, RecursionError):
         while gap := _GAP.match(text, place):

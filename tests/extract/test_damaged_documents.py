@@ -30,10 +30,11 @@ from tests.extract import (
 )
 from tests.extract.test_calendars import calendar
 from tests.extract.test_content import FB2, MAP, OPML, web_archive
-from tests.extract.test_exports import BOOKMARKS, CLIPPINGS, TELEGRAM
+from tests.extract.test_exports import BOOKMARKS, CLIPPINGS
 from tests.extract.test_note_apps import BLOCK, ORG
 from tests.extract.test_ocr import packed, picture
 from tests.extract.test_readers import PHRASE, SAMPLES
+from tests.extract.test_telegram import PAGE, TELEGRAM
 from tests.support import documents_made as made
 from tests.support import outlook_made
 from tests.support.killing import MUTATIONS
@@ -215,6 +216,7 @@ _CONTAINERS = {
     "chat.txt.whatsapp-dmy": f"8.11.25, 10:15 - Anna: {PHRASE}\n9.11.25, 10:16 - Bob: Yes\n".encode() * 3,
     "result.json.telegram": json.dumps(TELEGRAM, indent=1).encode(),
     "bookmarks.html.bookmarks": BOOKMARKS.encode(),
+    "messages.html.telegrampage": PAGE.encode(),
 }
 """Files of many documents, under the names that they are read by."""
 

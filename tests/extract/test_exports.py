@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from itertools import product
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from rag_core.extract import extract, kindle
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
+from tests.extract.test_telegram import TELEGRAM
 from tests.support.trees import write
 
 
@@ -128,113 +128,6 @@ def test_each_day_of_a_chat_is_a_document(
 )
 def test_a_log_is_no_chat(text: str) -> None:
     assert read(text, "a.txt").text == text
-
-
-# --- Telegram ---------------------------------------------------------------------------
-
-TELEGRAM: dict[str, Any] = {
-    "name": "Walks",
-    "type": "private_group",
-    "id": 1,
-    "messages": [
-        {"id": 1, "type": "service", "date": "2025-11-08T10:00:00", "actor": "Anna",
-         "action": "create_group", "text": ""},
-        {"id": 2, "type": "message", "date": "2025-11-08T10:15:00", "from": "Anna Müller",
-         "text": ["See ", {"type": "bold", "text": "walnuts"}, " at ",
-                  {"type": "text_link", "text": "the shop", "href": "https://example.org"}]},
-        {"id": 3, "type": "message", "date": "2025-11-25T22:05:00", "from": "Bob", "text": "Good night"},
-        {"id": 4, "type": "message", "date": "2025-11-25T22:06:00", "from": "Bob", "text": "",
-         "media_type": "sticker"},
-        {"id": 5, "type": "message", "date": "2025-11-25T22:07:00", "from": "Bob", "text": "",
-         "poll": {"question": "When?", "answers": [{"text": "Sunday"}]}},
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("indent", [None, 1])
-def test_the_json_of_telegram_is_read_as_a_chat(several: bool, indent: int | None) -> None:
-    value = {"about": "…", "chats": {"list": [TELEGRAM]}} if several else TELEGRAM
-    found = read(json.dumps(value, indent=indent), "result.json")
-    assert (found.title, found.date) == ("Walks", "2025-11-25")
-    assert days(found) == DAYS
-    assert "10:15 Anna Müller: See walnuts at the shop (https://example.org)" in found.text
-    assert "22:06 Bob: sticker\n22:07 Bob: When?\n- Sunday" in found.text
-    assert "10:00 Anna: create group" in found.text
-
-
-SECOND: dict[str, Any] = {**TELEGRAM, "name": "Boats", "id": -2, "messages": TELEGRAM["messages"][3:]}
-
-
-@pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize(
-    ("value", "titles"),
-    [
-        (TELEGRAM, ["Walks, 25 November 2025", "Walks, 8 November 2025"]),
-        ({"chats": {"about": "…", "list": [TELEGRAM, SECOND]}, "left_chats": {}},
-         ["Boats, 25 November 2025", "Walks, 25 November 2025", "Walks, 8 November 2025"]),
-        ({**TELEGRAM, "name": None},
-         ["Chat: Bob, 25 November 2025", "Chat: Anna, Anna Müller, 8 November 2025"]),
-    ],
-)  # fmt: skip
-def test_each_day_of_telegram_is_a_document(
-    library: Library, notes: Path, value: Any, titles: list[str], indent: int | None
-) -> None:
-    write(notes, {"result.json": json.dumps(value, indent=indent, ensure_ascii=bool(indent))})
-    index(library, "notes", notes)
-    parts = library.documents.get(OWNER, "notes", "result.json").parts
-    assert sorted(part.title for part in parts) == sorted(titles)
-    [hit] = library.search(OWNER, "walnuts before:2025-11-20").hits
-    assert hit.document.date == "2025-11-08"
-    assert "See walnuts at the shop" in hit.content
-    assert not library.search(OWNER, '"good night" before:2025-11-20').hits
-    assert library.search(OWNER, '"good night" after:2025-11-20').hits
-
-
-PLACE = {"id": 6, "type": "message", "date": "2025-11-12T08:00:00", "from": "Bob", "text": ""}
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"location_information": {"latitude": 46.2, "longitude": 6.1}},
-        {"contact_information": {"first_name": "Zoe", "phone_number": "1"}},
-        {"date": "2025-11-12T99:00:00", "text": "Never"},
-    ],
-)
-def test_a_day_of_telegram_without_text_leaves_the_others_readable(
-    library: Library, notes: Path, more: dict[str, Any]
-) -> None:
-    messages = [*TELEGRAM["messages"][:2], PLACE | more, *TELEGRAM["messages"][2:]]
-    write(notes, {"result.json": json.dumps({**TELEGRAM, "messages": messages}, indent=1)})
-    report = index(library, "notes", notes)
-    assert not report.failed
-    assert library.search(OWNER, "walnuts before:2025-11-20").hits
-    assert library.search(OWNER, '"good night" after:2025-11-20').hits
-
-
-def test_a_page_of_telegram_is_read_as_a_chat() -> None:
-    def message(day: str, who: str, text: str) -> str:
-        named = f'<div class="from_name">{who}</div>' if who else ""
-        return (
-            f'<div class="message default clearfix{"" if who else " joined"}"><div class="body">'
-            f'<div class="pull_right date details" title="{day} UTC+01:00">10:15</div>{named}'
-            f'<div class="text">{text}</div></div></div>'
-        )
-
-    page = (
-        '<!DOCTYPE html><html><head><title>Exported Data</title></head><body><div class="page_header">'
-        '<div class="text bold">Walks</div></div><div class="history">'
-        '<div class="message service"><div class="body details">8 November 2025</div></div>'
-        + message("08.11.2025 10:15:00", "Anna Müller", "Bring <strong>wal</strong>nuts<br>and bread")
-        + message("08.11.2025 10:16:00", "", "Soon")
-        + message("25.11.2025 22:05:00", "Bob", "Good night")
-        + "</div></body></html>"
-    )
-    found = read(page, "messages.html")
-    assert (found.title, found.date, found.file_type) == ("Walks", "2025-11-25", "html")
-    assert days(found) == DAYS
-    assert "10:15 Anna Müller: Bring walnuts\nand bread\n10:16 Anna Müller: Soon" in found.text
 
 
 # --- Keep, Kindle, canvas, bookmarks ----------------------------------------------------
