@@ -11,6 +11,7 @@ from lxml.etree import _Element
 
 from rag_core.extract.building import Builder, needs_password, one_line
 from rag_core.extract.office import BROKEN, is_encrypted, local_name, member, salvaged, xml
+from rag_core.extract.opendocument_numbers import OpenNumbers
 from rag_core.extract.opendocument_text import FRAMES, OpenText, hiding_styles
 from rag_core.types import Extracted
 
@@ -29,7 +30,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         content = salvaged(member(archive, "content.xml"), "content.xml", warnings)
         facts = _part(archive, "meta.xml", warnings)
         styles = _part(archive, "styles.xml", warnings)
-        text = OpenText(archive, warnings, hiding_styles((content, styles)))
+        numbers = OpenNumbers((styles, content))
+        text = OpenText(archive, warnings, numbers, hiding_styles((content, styles)))
         is_slides = path.suffix.lower() == ".odp"
         if is_slides:
             _add_slides(builder, content, text)
@@ -99,9 +101,9 @@ def _add(builder: Builder, parent: _Element, text: OpenText) -> None:
                 builder.add(" | ".join(" ".join(text.of(cell).split()) for cell in cells), gap="\n")
             case "h":
                 level = next((value for key, value in element.items() if key.endswith("}outline-level")), "1")
-                builder.heading(int(level) if level.isdecimal() else 1, text.of(element))
+                builder.heading(int(level) if level.isdecimal() else 1, text.numbered(element))
             case "p":
-                builder.add(text.of(element))
+                builder.add(text.numbered(element))
             case name if name == "annotation" or name in FRAMES:
                 text.read_apart(element)
             case _:

@@ -11,6 +11,7 @@ from lxml.etree import _Element
 from rag_core.extract import equations
 from rag_core.extract.building import one_line
 from rag_core.extract.office import BROKEN, local_name, member, xml
+from rag_core.extract.opendocument_numbers import OpenNumbers
 from rag_core.extract.ruby import Readings
 
 _MOST_SPACES = 100
@@ -22,8 +23,12 @@ class OpenText:
     """Returns the text of elements. It collects other content by heading: Notes, Comments, Links, Pictures,
     Charts. Text boxes are collected, too, and read after their paragraph."""
 
-    def __init__(self, archive: ZipFile, warnings: list[str], hidden: Set[str] = frozenset()) -> None:
-        """Create a reader for one document. ``hidden`` holds the names of styles that hide their text."""
+    def __init__(
+        self, archive: ZipFile, warnings: list[str], numbers: OpenNumbers, hidden: Set[str] = frozenset()
+    ) -> None:
+        """Create a reader for one document, whose paragraphs are counted by ``numbers``. ``hidden`` holds the
+        names of styles that hide their text."""
+        self._numbers = numbers
         self.readings = Readings()
         self._hidden = hidden
         self._archive = archive
@@ -40,6 +45,11 @@ class OpenText:
             if child.tail:
                 self.readings.end(child.tail)
         return "".join(pieces)
+
+    def numbered(self, element: _Element) -> str:
+        """Return the text of a paragraph or heading after its automatic number."""
+        number, text = self._numbers.of(element), self.of(element)
+        return f"{number}{text}" if text.strip() else text
 
     def hides(self, element: _Element) -> bool:
         """Whether an element is hidden by its style, a condition or the properties of its section."""
@@ -92,7 +102,7 @@ class OpenText:
         if name == "annotation" or name in FRAMES:
             return self._frame(child)
         self.readings.end()
-        text = self.of(child)
+        text = self.numbered(child) if name in ("p", "h") else self.of(child)
         if name == "a":
             self._keep_link(text, _attribute(child, "href"))
         return f"{text}\n" if name == "p" else text
