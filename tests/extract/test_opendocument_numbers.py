@@ -71,7 +71,8 @@ TABLE = [
     ("a list that goes on", items(p("One"), style="L") + p("Text")
      + items(p("Two"), style="L", more='text:continue-numbering="true"'), ["a) One", "Text", "b) Two"]),
     ("a list that goes on by name",
-     items(p("One"), style="L", more='xml:id="x"') + items(p("Else"), style="New") + items(p("Two"), style="L", more='text:continue-list="x"'), ["a) One", "§1: Else", "b) Two"]),
+     items(p("One"), style="L", more='xml:id="x"') + items(p("Else"), style="New")
+     + items(p("Two"), style="L", more='text:continue-list="x"'), ["a) One", "§1: Else", "b) Two"]),
     ("an item with its own number", items('<text:list-item text:start-value="5"><text:p>Five</text:p>'
      "</text:list-item>", p("Six"), style="L"), ["e) Five", "f) Six"]),
     ("a list head", items("<text:list-header><text:p>Head</text:p></text:list-header>", p("One"), style="L"),
