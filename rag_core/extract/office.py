@@ -19,6 +19,7 @@ from lxml import etree
 from lxml.etree import _Element
 
 from rag_core.extract.building import needs_password, one_line
+from rag_core.extract.chart_labels import shown_numbers
 
 _MOST_BYTES = 200_000_000  # maximum size of a member
 _OLE = b"\xd0\xcf\x11\xe0"  # an OLE file, in which Office puts the encrypted archive, called so:
@@ -65,9 +66,11 @@ def _core_properties(properties: Any) -> tuple[str, dict[str, Any]]:
 
 def text_of_graphic(part: bytes) -> str:
     """Return the visible text of a drawing, one line for each piece. It is in text boxes, charts (title,
-    axes, names of series and categories) and SmartArt, and in the alternative texts of pictures. Raises
-    ValueError."""
-    return "\n".join(dict.fromkeys(filter(None, map(one_line, _words_of_graphic(xml(part))))))
+    axes, names of series and categories, numbers that are shown) and SmartArt, and in the alternative texts
+    of pictures. Raises ValueError."""
+    root = xml(part)
+    lines = (*_words_of_graphic(root), *shown_numbers(root))
+    return "\n".join(dict.fromkeys(filter(None, map(one_line, lines))))
 
 
 def _words_of_graphic(root: _Element) -> Iterator[str]:

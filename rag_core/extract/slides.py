@@ -41,13 +41,14 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     refuse_encrypted(data, path)
     presentation, warnings = opened_package(data, Presentation)
     builder, first = Builder(), ""
+    authors = _authors(presentation, warnings)
     entries = presentation.element.sldIdLst
     for number, entry in enumerate(() if entries is None else entries, 1):
         try:
             slide = presentation.part.related_slide(entry.rId)
             title = _title(slide)
             builder.begin("slide", number, title)
-            _add_slide(builder, slide, warnings)
+            _add_slide(builder, slide, authors, warnings)
         except (*BROKEN, AttributeError, TypeError):
             warnings.append(f"Slide {number} is missing or damaged.")
             continue
@@ -63,8 +64,8 @@ def _title(slide: Any) -> str:
     return one_line(shape.text_frame.text) if shape is not None else ""
 
 
-def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
-    """Add a slide: its content, then everything that belongs to it."""
+def _add_slide(builder: Builder, slide: Any, authors: dict[str, str], warnings: list[str]) -> None:
+    """Add a slide: its content, then everything that belongs to it. ``authors`` wrote its comments."""
     for text in _texts(slide.shapes, warnings):
         builder.add_seen(text)
     for choice in slide.element.iter(
@@ -77,7 +78,7 @@ def _add_slide(builder: Builder, slide: Any, warnings: list[str]) -> None:
         builder.add("\n".join(_notes(slide.notes_slide, warnings)))
     for relation in slide.part.rels.values():
         if not relation.is_external and relation.reltype.endswith("/comments"):
-            builder.add("\n".join(_comments(relation.target_part, warnings)))
+            builder.add("\n".join(_comments(relation.target_part, authors, warnings)))
 
 
 def _texts(shapes: Iterable[Any], warnings: list[str]) -> Iterator[str]:
@@ -164,12 +165,29 @@ def _links(slide: Any) -> Iterator[str]:
             yield f"{text}: {address}" if text else address
 
 
-def _comments(part: Any, warnings: list[str]) -> Iterator[str]:
-    """Yield the comments on a slide, old and new ones."""
+def _authors(presentation: Any, warnings: list[str]) -> dict[str, str]:
+    """Return the names of the authors of comments by id."""
+    authors: dict[str, str] = {}
+    for relation in presentation.part.rels.values():
+        if relation.is_external or not relation.reltype.endswith(("/commentAuthors", "/authors")):
+            continue
+        try:
+            for author in xml(relation.target_part.blob).iter("{*}cmAuthor", "{*}author"):
+                authors[author.get("id", "")] = one_line(author.get("name", ""))
+        except BROKEN:
+            warnings.append(f"{relation.target_part.partname.lstrip('/')!r} is damaged.")
+    return authors
+
+
+def _comments(part: Any, authors: dict[str, str], warnings: list[str]) -> Iterator[str]:
+    """Yield the comments on a slide with their authors, old and new ones."""
     try:
         comments = xml(part.blob)
     except BROKEN:
         warnings.append(f"{part.partname.lstrip('/')!r} is damaged.")
         return
     for element in comments.iter("{*}text", "{*}p"):
-        yield one_line("".join(element.itertext()), 2000)
+        by = next((above for above in element.iterancestors() if above.get("authorId")), None)
+        author = "" if by is None else authors.get(by.get("authorId", ""), "")
+        text = one_line("".join(element.itertext()), 2000)
+        yield f"{author}: {text}" if author and text else text
