@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,20 @@ _IN_ROWS = frozenset(("td", "th", "option"))
 _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # replaces <br> until white space is normalized
 _LONG_TAG = re.compile(r"<[A-Za-z][^<>]{10000,}>?")
+_TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s{0,9}>|\Z)|<(?P<end>/?)(?P<name>[A-Za-z][\w:-]*+)[^<>]*>",
+    re.I | re.S,
+)
+_WITHOUT_END = frozenset("area base br col embed frame hr img input link meta param source track wbr".split())
+_ENDS_ITSELF = frozenset("p li dt dd option".split())
+"""Elements that end where the next one of their kind begins."""
+_DEEPEST = 500
+"""Depth of elements from which on their tags are left out of a page that is deeper than libxml2 reads."""
 _MOST_ATTRIBUTES = 1000
 """Words of a tag that libxml2 is given: it compares each attribute with all before it."""
 _MOST_CHOICES = 12
 """Choices of a list that are read where none is selected."""
+_MAY_HIDE = re.compile(r"\b(?:hidden|none)\b", re.I)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 
@@ -77,13 +88,51 @@ def visible_page(markup: str) -> Page:
 
 def page_tree(markup: str) -> _Element | None:
     """Return the elements of a web page, or None if it has none."""
+    markup = _LONG_TAG.sub(_without_crowd, markup)
+    if not markup.strip():
+        return None
+    root, is_cut = _parsed(markup)
+    return _parsed(_flattened(markup))[0] if is_cut else root
+
+
+def _parsed(markup: str) -> tuple[_Element | None, bool]:
+    """Return the elements of a web page, and whether they are too deep for libxml2, which leaves out the
+    rest of the page then."""
     from lxml import etree  # only now: it is slow to import
 
-    markup = _LONG_TAG.sub(_without_crowd, markup)
     parser = etree.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
     )
-    return etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
+    root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
+    return root, any("depth" in error.message for error in parser.error_log)
+
+
+def _flattened(markup: str) -> str:
+    """Return a web page without the tags of its deepest elements. Blocks among them begin in a new line."""
+    above: list[tuple[str, bool]] = []  # name of each open element, and whether its tags are kept
+    counts = Counter[str]()
+
+    def flat(match: re.Match[str]) -> str:
+        name = (match["name"] or "").lower()
+        if not name or name in _WITHOUT_END or match[0].endswith("/>"):
+            return match[0]
+        instead = "<br>" if name in _BLOCKS else ""
+        if match["end"]:
+            is_kept = not counts[name]
+            while counts[name] and (last := above.pop()):
+                counts[last[0]] -= 1
+                is_kept = last[1]
+                if last[0] == name:
+                    break
+            return match[0] if is_kept else instead
+        if name in _ENDS_ITSELF and above and above[-1][0] == name:
+            counts[above.pop()[0]] -= 1
+        is_kept = len(above) < _DEEPEST or name in _UNSEEN or bool(_MAY_HIDE.search(match[0]))
+        above.append((name, is_kept))
+        counts[name] += 1
+        return match[0] if is_kept else instead
+
+    return _TAG.sub(flat, markup)
 
 
 def _without_crowd(tag: re.Match[str]) -> str:

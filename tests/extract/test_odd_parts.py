@@ -126,3 +126,15 @@ def test_an_odd_cell_is_named_and_the_others_are_read() -> None:
     found = notebook.read(book_of(source=[1, 2]), PurePosixPath("a.ipynb"))
     assert found.text == "end"
     assert found.warnings == ("Cell 1 is damaged.",)
+
+
+@pytest.mark.parametrize("depth", [10, 600, 2_100, 5_000])
+@pytest.mark.parametrize("tags", ["div", "b", "font", "table tr td", "ul li", "blockquote p"])
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_page_is_read_however_deep_its_elements_are(depth: int, tags: str, is_closed: bool) -> None:
+    begin = "".join(f"<{tag}>" for tag in tags.split())
+    end = "".join(f"</{tag}>" for tag in reversed(tags.split())) * is_closed
+    inside = "<p>walnuts</p><script>no()</script><div style='display: none'>hidden</div><!-- <div> -->"
+    page = webpage.visible_page(f"<p>before</p>{begin * depth}{inside}{end * depth}<p>after</p>")
+    text = " ".join(" ".join(block.split()) for _, block in page.blocks)
+    assert text == "before walnuts after"
