@@ -15,6 +15,7 @@ from email.message import EmailMessage, MIMEPart
 
 from rag_core.extract import encoding, mail_text, tnef, webpage
 from rag_core.extract.building import one_line
+from rag_core.extract.signed import signed_content
 
 _HELD = 0.8
 """Minimum share of an HTML version's words in its plain version. With fewer, the plain version is only a
@@ -82,7 +83,7 @@ def content_of(part: MIMEPart) -> Content:
     if kind in _SIGNATURES:
         return Content()
     if kind in _SEALED:
-        return Content(unread=[_SENTENCE_SEALED])
+        return _of_sealed(part)
     if kind in _TNEF or name.lower() == "winmail.dat":
         return _of_outlook(part, name)
     if part.get_content_maintype() == "multipart":
@@ -103,6 +104,14 @@ def _with_its_boundary(part: MIMEPart) -> MIMEPart:
     written = f'Content-Type: {part.get_content_type()}; boundary="{begun[1]}"\n\n{payload}'
     found = message_from_bytes(written.encode("utf-8", "surrogateescape"), policy=policy.default)
     return found if found.is_multipart() else part
+
+
+def _of_sealed(part: MIMEPart) -> Content:
+    """Return the content of a message that was signed as a whole. An encrypted one is named as not read."""
+    written = signed_content(_raw(part))
+    if written is None:
+        return Content(unread=[_SENTENCE_SEALED])
+    return content_of(message_from_bytes(written, policy=policy.default))
 
 
 def _of_outlook(part: MIMEPart, name: str) -> Content:

@@ -120,6 +120,50 @@ def test_a_header_without_a_charset_is_read_like_a_file(charset: str) -> None:
     assert subject in read(b"Subject: " + subject.encode(charset) + b"\nFrom: a@b.org\n\nx", "a.eml").text
 
 
+def ber(tag: int, *parts: bytes, is_open: bool = False) -> bytes:
+    """An element of BER; an open one does not say how long it is."""
+    body = b"".join(parts)
+    if is_open:
+        return bytes((tag, 0x80)) + body + b"\0\0"
+    size = bytes((len(body),)) if len(body) < 128 else b"\x82" + len(body).to_bytes(2, "big")
+    return bytes((tag,)) + size + body
+
+
+def signed(text: bytes, kind: str = "02", *, is_open: bool = False, piece: int = 0) -> bytes:
+    """``text`` as signed data (CMS) whose signatures are left out, whole or in pieces."""
+    octets = ber(0x04, text)
+    if piece:
+        pieces = [ber(0x04, text[start : start + piece]) for start in range(0, len(text), piece)]
+        octets = ber(0x24, *pieces, is_open=is_open)
+    data = ber(0x06, bytes.fromhex("2a864886f70d010701"))
+    content = ber(0x30, data, ber(0xA0, octets, is_open=is_open), is_open=is_open)
+    inner = ber(0x30, ber(0x02, b"\1"), ber(0x31), content, ber(0x31), is_open=is_open)
+    outer = ber(0x06, bytes.fromhex(f"2a864886f70d0107{kind}"))
+    return ber(0x30, outer, ber(0xA0, inner, is_open=is_open), is_open=is_open)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("piece", [0, 7, 1000])
+@pytest.mark.parametrize("kind", ["pkcs7-mime", "x-pkcs7-mime"])
+def test_a_mail_that_is_signed_as_a_whole_is_read(is_open: bool, piece: int, kind: str) -> None:
+    inside = tree("mixed", leaf("text/plain", "the error budget"), FOOTER).encode()
+    written = base64.encodebytes(signed(inside, is_open=is_open, piece=piece)).decode()
+    head = f'Content-Type: application/{kind}; smime-type=signed-data; name="smime.p7m"\n'
+    found = read(message(f"{head}Content-Transfer-Encoding: base64\n\n{written}"), "a.eml")
+    assert "error budget" in found.text
+    assert "choir mailing list" in found.text
+    assert not found.warnings
+
+
+@pytest.mark.parametrize(
+    "data", [signed(b"x", kind="03"), signed(b"x")[:-3], b"\x30\x80" * 5000, b"\x30\x84\xff\xff\xff\xff", b""]
+)
+def test_a_sealed_mail_that_is_not_signed_or_damaged_says_so(data: bytes) -> None:
+    head = 'Content-Type: application/pkcs7-mime; name="smime.p7m"\nContent-Transfer-Encoding: base64\n\n'
+    found = read(message(head + base64.encodebytes(data).decode()), "a.eml")
+    assert ["encrypted, or signed in a form" in warning for warning in found.warnings] == [True]
+
+
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
