@@ -69,6 +69,12 @@ three; as one of another alphabet, in 99 of 100."""
 _JAPANESE_ESCAPES = b"\x1b$B", b"\x1b$@"
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _ASCII = bytes(range(128))
+_EBCDIC_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".encode("cp037")
+_EBCDIC = _EBCDIC_LETTERS + bytes.fromhex(
+    "05 0d 15 25 40 4a4b4c4d4e4f 50 5a5b5c5d5e5f 60616a6b6c6d6e6f 7a7b7c7d7e7f"
+)
+_OTHER_THAN_EBCDIC_LETTERS = bytes(byte for byte in range(256) if byte not in _EBCDIC_LETTERS)
+_LEAST_EBCDIC = 24  # bytes
 _SAMPLE = 65_536
 _FEW_ZEROS = 3  # number of zero bytes that counts as few in any text
 _TEXT_A_ZERO = 20  # bytes of text for each further zero byte
@@ -160,6 +166,16 @@ def decode(data: bytes, file_type: str = "text", charset: str = "", *, is_sure: 
     said = "A few zero bytes were replaced." if are_few else "Zero bytes between its words were replaced."
     text = decoded.text.replace("\0", "\ufffd")
     return replace(decoded, text=text, warning=f"{decoded.warning} {said}".strip())
+
+
+def is_ebcdic(data: bytes) -> bool:
+    """Whether ``data`` is text in an encoding of mainframes: its spaces are the bytes 0x40, it has none of
+    the usual spaces, and nearly all its other bytes are letters, digits and signs there."""
+    sample = data[:_SAMPLE]
+    if len(sample) < _LEAST_EBCDIC or 12 * sample.count(b"@") < len(sample) or b" " in sample:
+        return False
+    letters = len(sample.translate(None, _OTHER_THAN_EBCDIC_LETTERS))
+    return len(sample.translate(None, _EBCDIC)) * 20 <= len(sample) and 4 * letters >= len(sample)
 
 
 def _spaced_out(data: bytes) -> Decoded | None:

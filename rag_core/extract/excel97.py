@@ -8,14 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import xlrd
-from xlrd.formatting import Format
+from xlrd.formatting import Format, std_format_strings
 
 from rag_core.extract import excel97_drawings, number_format, pictures
 from rag_core.extract.building import Builder
 from rag_core.extract.sheet_rows import MOST_COLUMNS, Beside, Row, add_rows, shown_number
-
-_OF_THE_COUNTRY = frozenset({14, 22})
-"""Formats whose order of day and month depends on the reader's country."""
 
 
 def read_into(builder: Builder, data: bytes) -> list[str]:
@@ -94,14 +91,16 @@ def _cell(book: Any, sheet: Any, row: int, column: int, beside: Beside) -> str:
 
 
 def _code(book: Any, style: int | None) -> str:
-    """Return the format code of a cell style."""
+    """Return the format code of a cell style: the one in the file, or else the usual one of its number. How a
+    country writes the usual dates is not known, so they are shown as ISO dates."""
     if style is None or not 0 <= style < len(book.xf_list):
         return number_format.GENERAL
     key = book.xf_list[style].format_key
-    if key in _OF_THE_COUNTRY:
-        return number_format.BUILT_IN[key]
     known: Format | None = book.format_map.get(key)
-    return known.format_str if known else number_format.GENERAL
+    if known and known.format_str and known.format_str != std_format_strings.get(key):
+        written: str = known.format_str
+        return written
+    return number_format.BUILT_IN.get(key, number_format.GENERAL)
 
 
 def _place(row: int, column: int) -> str:

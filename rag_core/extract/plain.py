@@ -53,15 +53,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if what := binary.signature(data):
         raise _not_text(path, what)
     kind = file_type(path)
-    try:
-        decoded = encoding.decode(data, kind)
-    except encoding.BinaryError:
-        raise _not_text(path, binary.guess(data)) from None
-    except UnicodeDecodeError as error:
-        raise ExtractError(
-            f"{path.name!r} is marked as {error.encoding.upper()} but is not valid {error.encoding.upper()}.",
-            "Save it as UTF-8 in the program that made it.",
-        ) from None
+    decoded = _decoded(data, path, kind)
     if found := _exported(decoded, path, kind):
         return found
     decoded = replace(decoded, text=escapes.shown(decoded.text, kind, path))
@@ -80,6 +72,23 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if kind == "html":
         return _read_page(decoded, path)
     return _with_readings(_read(decoded, path, kind), readings)
+
+
+def _decoded(data: bytes, path: PurePosixPath, kind: str) -> encoding.Decoded:
+    if encoding.is_ebcdic(data):
+        raise NotText(
+            f"{path.name!r} is text in EBCDIC, the encoding of mainframes, which is not read.",
+            "Save it as UTF-8 to search it.",
+        )
+    try:
+        return encoding.decode(data, kind)
+    except encoding.BinaryError:
+        raise _not_text(path, binary.guess(data)) from None
+    except UnicodeDecodeError as error:
+        raise ExtractError(
+            f"{path.name!r} is marked as {error.encoding.upper()} but is not valid {error.encoding.upper()}.",
+            "Save it as UTF-8 in the program that made it.",
+        ) from None
 
 
 def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:

@@ -8,7 +8,7 @@ import pytest
 
 from rag_core.errors import NotText
 from rag_core.extract import extract
-from rag_core.extract.encoding import BinaryError, decode
+from rag_core.extract.encoding import BinaryError, decode, is_ebcdic
 from rag_core.types import Extracted
 
 TEXTS = {
@@ -194,3 +194,32 @@ def test_what_is_mostly_no_text_stays_binary(data: bytes) -> None:
 
 def test_a_long_line_of_umlauts_is_guessed_in_one_pass() -> None:
     assert read(("äöü " * 20_000 + "Ω").encode("cp1253", "ignore") + b"\xd9").text
+
+
+MAINFRAME = "Dear Ada,\nthe ferry leaves at 7:15 from the old pier (gate 3).\nBring rope & walnuts!\n"
+
+
+@pytest.mark.parametrize("codec", ["cp037", "cp500", "cp1140", "cp273", "cp1026"])
+@pytest.mark.parametrize(
+    "text", [MAINFRAME, MAINFRAME.upper(), MAINFRAME.replace("\n", "".ljust(40)), "7 eggs " * 9]
+)
+def test_text_of_a_mainframe_is_not_read_and_says_so(codec: str, text: str) -> None:
+    for end in ("\n", "\x85"):
+        with pytest.raises(NotText, match=r"'a\.txt' is text in EBCDIC"):
+            read(text.replace("\n", end).encode(codec))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"@@@@ @@@@\n" * 9,
+        b"\x40" * 400,
+        bytes(range(256)) * 9,
+        *(f"a@b.org;c@d.org;{text.strip()}".encode() for text in TEXTS.values()),
+        "昨天我們在臺北車站見面".encode("big5") * 40,
+        "昨日は友達と一緒に".encode("cp932") * 40,
+        TEXTS["russian"].replace(" ", "@").encode("cp1251") * 4,
+    ],
+)
+def test_other_bytes_are_not_taken_for_text_of_a_mainframe(data: bytes) -> None:
+    assert not is_ebcdic(data)

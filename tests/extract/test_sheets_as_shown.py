@@ -337,6 +337,34 @@ def old_workbook() -> bytes:
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "code", "shown"),
+    [
+        (14, "", "2026-03-15"),
+        (14, "m/d/yy", "2026-03-15"),
+        (14, "dd/mm/yyyy", "15/03/2026"),
+        (22, "", "2026-03-15 12:00"),
+        (22, "d.m.yy h:mm", "15.3.26 12:00"),
+        (27, "", "2026-03-15"),
+        (57, "", "2026-03-15"),
+        (15, "", "15-Mar-26"),
+        (17, "", "Mar-26"),
+        (9, "", "4609650%"),
+        (59, "", "46096.5"),
+        (200, "", "46096.5"),
+    ],
+)
+def test_a_cell_of_an_old_workbook_is_shown_as_its_format_says(key: int, code: str, shown: str) -> None:
+    shared = record(0x0031, struct.pack("<HHHHHBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0) + b"\x05\0Arial")
+    if code:
+        shared += record(0x041E, struct.pack("<HHB", key, len(code), 0) + code.encode())
+    shared += record(0x00E0, struct.pack("<HHH", 0, key, 0) + bytes(14))
+    cells = record(0x0203, struct.pack("<HHHd", 0, 0, 0, 46096.5))
+    found = read(made.xls_of(shared, Loans=cells), "a.xls")
+    assert found.text.partition("\n")[0] == shown
+    assert not found.warnings
+
+
 def comment(row: int, column: int, author: str, text: str) -> bytes:
     shape = record(0x005D, struct.pack("<HHHHH", 0x15, 18, 0x19, 1, 0) + bytes(12) + bytes(4))
     said = record(0x01B6, struct.pack("<HH6sHHH", 0, 0, b"", len(text), 16, 0))
