@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from rag_core.text.cells import cells_apart, cells_of_grid_apart
+from rag_core.text.cells import cells_apart, cells_of_source_apart, rows_apart
 from rag_core.text.furniture import between
 from rag_core.text.inline import Mark, instead
 from rag_core.text.markup import read_markup
@@ -62,10 +62,10 @@ def _united(marked: Iterable[Span]) -> tuple[Span, ...]:
 
 def _phrases_shown(text: str, phrases: Sequence[Phrase], file_type: str) -> list[Span]:
     """Return the spans of ``text`` that are shown as one of the phrases."""
-    as_shown = shown(cells_of_grid_apart(text, file_type), file_type)
+    as_shown = shown(cells_of_source_apart(text, file_type), file_type)
     if as_shown.text == text:
         return []
-    folded, origins = _fold_in_place(cells_apart(as_shown.text, file_type))
+    folded, origins = _fold_in_place(rows_apart(as_shown.text, file_type))
     spans: list[Span] = []
     for phrase in phrases:
         for match in phrase.pattern.finditer(folded):

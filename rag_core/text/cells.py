@@ -6,12 +6,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rag_core.text.drawn_tables import reading_order
+
 END_OF_CELL = "\0"
 """The character that marks the end of a cell where phrases are compared. A phrase holds white space, not
 this."""
 
 _GRIDS = frozenset({"csv", "tsv", "sheet"})
 """File types that consist of a table."""
+_OF_TEX = re.compile(r"(?P<cell>&)|(?P<row>\\\\|\\tabularnewline(?![A-Za-z]))|(?P<gap>\n[ \t]*(?=\n))|\\&")
+"""What ends a cell, a row or a paragraph of LaTeX, or an escaped sign."""
 _WITH_ROWS = frozenset({"ebook", "evernote", "html", "mail", "markdown", "notebook", "slides", "word"})
 """Types whose tables have their rows as lines, with bars between the cells."""
 _OF_CSV = re.compile(r'(?:(?<=[,;|\t\n])|\A)[ ]?"(?:[^"]|"")*+"?|(?<=")[,;|][ ]*|[\t\n]')
@@ -21,28 +25,50 @@ _LINE = re.compile("[^\n]+")
 
 
 def cells_apart(text: str, file_type: str) -> str:
-    """Return a passage with `END_OF_CELL` in place of white space that ends a table cell. The length stays
-    the same."""
+    """Return a passage with `END_OF_CELL` in place of what ends a table cell. The length stays the same."""
+    marked = [*rows_apart(cells_of_source_apart(text, file_type), file_type)]
+    for part in reading_order(text, file_type):
+        for place in (part.start - 1, part.end) if part.before else ():
+            if text[place : place + 1].isspace():
+                marked[place] = END_OF_CELL
+    return "".join(marked)
+
+
+def cells_of_source_apart(text: str, file_type: str) -> str:
+    """Return what `cells_apart` does of a passage whose cells are told by signs of the source, such as the
+    quotes of CSV and the ``&`` of LaTeX; any other passage as it is."""
     if file_type == "csv":
         return _OF_CSV.sub(lambda match: _end(match[0]), text)
     if file_type in _GRIDS:
         return text.replace("\t", END_OF_CELL).replace("\n", END_OF_CELL)
-    if file_type in _WITH_ROWS and " | " in text:
-        lines = [match for match in _LINE.finditer(text) if match[0].strip()]
-        bars = [0, *[_bars(line[0]) for line in lines], 0]
-        marked = [*text]
-        for number, line in enumerate(lines, 1):
-            if _is_row(line[0], bars[number - 1 : number + 2]):
-                for place in {line.start() - 1, line.end()}.intersection(range(len(text))):
-                    marked[place] = END_OF_CELL
-        return "".join(marked)
-    return text
+    return _cells_of_tex_apart(text) if file_type == "latex" and "&" in text else text
 
 
-def cells_of_grid_apart(text: str, file_type: str) -> str:
-    """Return what `cells_apart` does of a passage of CSV and the like, before its quotes are left out; any
-    other passage as it is, as its rows are told by how they are shown."""
-    return cells_apart(text, file_type) if file_type in _GRIDS else text
+def rows_apart(text: str, file_type: str) -> str:
+    """Return what `cells_apart` does of a passage whose rows are told by how they are shown: as lines with
+    bars between the cells."""
+    if file_type not in _WITH_ROWS or " | " not in text:
+        return text
+    lines = [match for match in _LINE.finditer(text) if match[0].strip()]
+    bars = [0, *[_bars(line[0]) for line in lines], 0]
+    marked = [*text]
+    for number, line in enumerate(lines, 1):
+        if _is_row(line[0], bars[number - 1 : number + 2]):
+            for place in {line.start() - 1, line.end()}.intersection(range(len(text))):
+                marked[place] = END_OF_CELL
+    return "".join(marked)
+
+
+def _cells_of_tex_apart(text: str) -> str:
+    """Mark the ends of cells, and of rows that have several cells. Elsewhere the end of a row is a line break."""
+    marked = [*text]
+    is_row = False
+    for match in _OF_TEX.finditer(text):
+        if match["cell"] or (match["row"] and is_row):
+            marked[match.start() : match.end()] = END_OF_CELL * len(match[0])
+        if match.lastgroup:
+            is_row = match.lastgroup == "cell"
+    return "".join(marked)
 
 
 def _bars(line: str) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-MarkKind = Literal["sign", "tag", "reference", "comment", "line"]
+MarkKind = Literal["sign", "tag", "reference", "comment", "line", "aside"]
 
 
 class Mark(NamedTuple):

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from rag_core.text.cells import cells_apart, cells_of_grid_apart
+from rag_core.text.cells import cells_apart, cells_of_source_apart, rows_apart
 from rag_core.text.shown import shown
 from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units, without_invisible
 from rag_core.types import Phrase
@@ -62,8 +62,8 @@ def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
     pattern = _pattern(_compared(phrase))
     if pattern.search(_compared(cells_apart(text, file_type))):
         return True
-    as_shown = shown(cells_of_grid_apart(text, file_type), file_type).text
-    return as_shown != text and pattern.search(_compared(cells_apart(as_shown, file_type))) is not None
+    as_shown = shown(cells_of_source_apart(text, file_type), file_type).text
+    return as_shown != text and pattern.search(_compared(rows_apart(as_shown, file_type))) is not None
 
 
 def _compared(text: str) -> str:

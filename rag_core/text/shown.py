@@ -7,11 +7,13 @@ highlights refer to the source.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, chain
 
+from rag_core.text.drawn_tables import reading_order
 from rag_core.text.inline import Mark
 from rag_core.text.markup import disjoint, read_markup
 from rag_core.text.numbers import Span
@@ -73,17 +75,60 @@ class Shown:
 def shown(text: str, file_type: str) -> Shown:
     """Return the passage ``text`` of a document of this type as it is shown. The signs that begin the lines
     of a quote or comment are left out, so that its sentences continue."""
-    parts: list[str] = []
-    stretches: list[tuple[int, int, int]] = []
-    place = length = 0
-    for mark in (*marks_of(text, file_type), Mark(len(text), len(text))):
-        for part, start, end in ((text[place : mark.start], place, mark.start), (mark.shown, *mark[:2])):
-            if part:
-                parts.append(part)
-                stretches.append((length, start, end))
-                length += len(part)
-        place = mark.end
-    return Shown("".join(parts), tuple(stretches))
+    written = _Written(text, marks_of(text, file_type))
+    for part in reading_order(text, file_type):
+        written.add(part.before, max(0, part.start - 1), max(1, part.start))
+        written.add_source(part.start, part.end)
+    return written.shown()
+
+
+_Stretch = tuple[str, int, int]
+"""What is shown, and the start and end of the source that it is shown for."""
+
+
+class _Written:
+    """Puts the text together from spans of the source, in the order in which they are read. What stands
+    between two marks of the kind *aside* is read below the text."""
+
+    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
+        self._text, self._marks = text, marks
+        self._parts: list[_Stretch] = []
+        self._asides: list[_Stretch] = []
+        self._around: list[list[_Stretch]] = []  # the parts around those that are being added
+
+    def add_source(self, start: int, end: int) -> None:
+        """Add a span of the source as it is shown."""
+        number = bisect_left(self._marks, start, key=lambda mark: mark.start)
+        while number < len(self._marks) and self._marks[number].end <= end:
+            mark, number = self._marks[number], number + 1
+            self.add(self._text[start : mark.start], start, mark.start)
+            if mark.kind == "aside":
+                self._turn(mark)
+            else:
+                self.add(mark.shown, mark.start, mark.end)
+            start = mark.end
+        self.add(self._text[start:end], start, end)
+
+    def add(self, part: str, start: int, end: int) -> None:
+        """Add a text that is shown for a span of the source."""
+        if part:
+            self._parts.append((part, start, end))
+
+    def _turn(self, mark: Mark) -> None:
+        """Begin or end an aside."""
+        if mark.opener < 0:
+            self._around.append(self._parts)
+            self._parts = [("\n", mark.start, mark.end)]
+        elif self._around:
+            self._asides += self._parts
+            self._parts = self._around.pop()
+
+    def shown(self) -> Shown:
+        """Return the text and its map."""
+        parts = [*chain(*self._around), *self._parts, *self._asides]
+        places = accumulate((len(part) for part, *_ in parts), initial=0)
+        stretches = tuple((place, start, end) for place, (_, start, end) in zip(places, parts, strict=False))
+        return Shown("".join([part for part, *_ in parts]), stretches)
 
 
 def marks_of(text: str, file_type: str) -> Sequence[Mark]:

@@ -27,7 +27,18 @@ def html(cell: str) -> str:
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
+def columns(rule: str) -> str:
+    rows = [f"{first:14}{second}\n" for first, second in ROWS]
+    return f"{rule}\n{rows[0]}{rule}\n{''.join(rows[1:])}{rule}\n"
+
+
+GRID = "".join(f"| {first:12} | {second:16} |\n+{'-' * 14}+{'-' * 18}+\n" for first, second in ROWS)
+COLUMNS = columns(f"{'=' * 12}  {'=' * 16}")
+
 PASSAGES = {
+    "latex": lines("", " & ", r" \\"),
+    "rst": f"Some text.\n\n{COLUMNS}\nMore text.\n",
+    "text": COLUMNS,
     "word": lines("", " | ", ""),
     "slides": lines("", " | ", ""),
     "html": lines("", " | ", ""),
@@ -35,6 +46,7 @@ PASSAGES = {
     "tsv": lines("", "\t", ""),
     "csv": lines("", ",", ""),
     "org": lines("| ", " | ", " |"),
+    "asciidoc": "|===\n" + lines("|", " |", "\n") + "|===\n",
 }
 TABLES = {
     "pipes.md": lines("| ", " | ", " |").replace("due |\n", "due |\n|---|---|\n"),
@@ -51,6 +63,11 @@ TABLES = {
     "tabs.tsv": lines("", "\t", ""),
     "mail.eml": f"From: a@b.org\nContent-Type: text/html\n\n{html('<td>{}</td>')}",
     "docbook.xml": html("<entry>{}</entry>"),
+    "grid.rst": f"Text.\n\n+{'-' * 14}+{'-' * 18}+\n{GRID}\nText.\n",
+    "grid.txt": f"+{'-' * 14}+{'-' * 18}+\n{GRID}",
+    "columns.rst": f"Text.\n\n{COLUMNS}\nText.\n",
+    "wide.rst": columns(f"{'=' * 12}  {'=' * 16}").replace("Item      ", "品目      "),
+    "tabular.tex": lines("", " & ", r" \\").replace("keel", "\\hline keel"),
 }
 
 
@@ -88,7 +105,46 @@ def test_a_phrase_is_found_in_a_cell_and_not_over_several(library: Library, note
         ("html", "One line | two\n\nThe mizzen\nmast", "mizzen mast"),
         ("markdown", "A line with `a | b` in it.\n\nThe mizzen\nmast", "mizzen mast"),
         ("go", "\tName\tstring", "Name string"),
+        ("latex", "a & the mizzen\nmast \\\\\nkeel & b \\\\", "the mizzen mast"),
+        ("latex", "a & b \\\\\n\n\\emph{the mizzen} \\\\\nmast \\& keel", "the mizzen mast & keel"),
+        ("rst", "===  ======\na    mizzen\n     mast\nb    *keel*\n===  ======\n", "mizzen mast"),
+        (
+            "rst",
+            "===  ======  ======\na    mizzen  of the\n     mast    keel\n===  ======  ======\n",
+            "of the keel",
+        ),
+        ("rst", "a    mizzen  of the\n     mast    keel\n===  ======  ======\n\nText", "mizzen mast"),
+        ("rst", "===  ======  ======\na    mizzen  of the\n     mast    keel\n", "mizzen mast"),
+        (
+            "rst",
+            "=====  =====\n   both\n------------\nA      B\n=====  =====\nthe mizzen mast\n=====  =====\n",
+            "the mizzen mast",
+        ),
+        ("rst", "+---+--------+\n| a | mizzen |\n| b | *mast* |\n+---+--------+\n", "mizzen mast"),
+        (
+            "rst",
+            "+---+--------+\n| a | the    |\n+---+ mizzen |\n| b | mast   |\n+---+--------+\n",
+            "the mizzen mast",
+        ),
+        ("rst", "+------+-----+\n| 価値 | the |\n| が   | sea |\n+------+-----+\n", "the sea"),
+        ("markdown", "| a | mizzen |\n| b | mast   |\n+---+--------+\n| c | keel   |\n\nText", "mizzen"),
+        ("text", "Some text.  With gaps  in\n\n===  ===\n\nit.", "with gaps in"),
     ],
 )
 def test_a_phrase_goes_on_inside_a_cell_and_outside_of_tables(file_type: str, text: str, phrase: str) -> None:
     assert shows_phrase(text, file_type, phrase)
+
+
+@pytest.mark.parametrize(
+    ("file_type", "text", "phrase"),
+    [
+        ("rst", "===  ======\na    mizzen\n     mast\nb    keel\n===  ======\n", "mast b"),
+        ("rst", "===  ======\na    mizzen\n     mast\nb    keel\n===  ======\n", "a mizzen"),
+        ("rst", "a    mizzen\nb    keel\n===  ======\n", "mizzen b"),
+        ("rst", "===  ======\na    mizzen\nb    keel\n", "mizzen b"),
+        ("latex", "a & mizzen \\tabularnewline\nb & keel \\\\", "mizzen b"),
+        ("latex", "a & mizzen \\\\[2pt] b & keel \\\\", "a mizzen"),
+    ],
+)
+def test_a_phrase_does_not_go_on_into_the_next_cell(file_type: str, text: str, phrase: str) -> None:
+    assert not shows_phrase(text, file_type, phrase)
