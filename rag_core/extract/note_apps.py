@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
+from rag_core.extract import note_dialects
 from rag_core.text.days import first_in_name
 from rag_core.text.inline import Mark, without_marks
 from rag_core.types import Extracted
@@ -55,6 +56,7 @@ def page(text: str, body: int, *, of_notion: bool) -> AppNote:
     note = AppNote(text, body)
     if "::" in text:
         _read_logseq(note)
+    note.text = note.text[: note.body] + note_dialects.as_shown(note.text[note.body :])
     if not note.values:
         note.values = _header(note.text[note.body :], of_notion=of_notion)
     return note

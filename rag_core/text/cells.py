@@ -60,7 +60,8 @@ def rows_apart(text: str, file_type: str) -> str:
 
 
 def _cells_of_tex_apart(text: str) -> str:
-    """Mark the ends of cells, and of rows that have several cells. Elsewhere the end of a row is a line break."""
+    """Mark the ends of cells, and of rows with several cells. The sign of the latter is elsewhere a line
+    break."""
     marked = [*text]
     is_row = False
     for match in _OF_TEX.finditer(text):

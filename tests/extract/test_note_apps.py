@@ -10,6 +10,7 @@ import pytest
 from rag_core.extract import extract, note_apps
 from rag_core.extract.filetypes import title_of_name
 from rag_core.library import Library
+from rag_core.text.phrases import shows_phrase
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
 from tests.support.trees import write
@@ -197,6 +198,57 @@ def test_a_page_in_a_namespace_is_linked_by_its_name(library: Library, notes: Pa
     index(library, "notes", notes)
     view = library.documents.get(OWNER, "notes", "a.md")
     assert {link.path for link in view.links_out} == {"projects___garden.md", "b%2Fc.md"}
+
+
+# --- what other apps add to Markdown ---------------------------------------------------
+
+DIALECTS = {  # as written → as the app shows it
+    "highlight of Logseq and Roam": ("the ^^harvest^^ moon", "the harvest moon"),
+    "highlight of Bear": ("the ::harvest:: moon", "the harvest moon"),
+    "insertion of Joplin": ("the ++harvest++ moon", "the harvest moon"),
+    "block of quotation": ("- #+BEGIN_QUOTE\n  the harvest\n  moon\n  #+END_QUOTE", "the harvest moon"),
+    "block of code": ("#+BEGIN_SRC python\nthe *harvest* moon\n#+END_SRC", "the *harvest* moon"),
+    "after a block": ("the\n#+BEGIN_NOTE\nharvest\n#+end_note\nmoon", "the harvest moon"),
+    "size of a picture": ("the ![](a.png){:height 200, :width 300} harvest", "the harvest"),
+    "task of Roam": ("- {{[[TODO]]}} the harvest", "TODO the harvest"),
+    "task of the old Roam": ("- {{DONE}} the harvest", "DONE the harvest"),
+    "query": ("the {{query (todo now)}} harvest", "the harvest"),
+    "query of Roam": ("the {{[[query]]: {and: [[a]] [[b]]}}} harvest moon", "harvest moon"),
+    "renderer": ("the {{renderer :todomaster}} harvest", "the harvest"),
+    "cloze": ("the {{cloze harvest}} moon", "the harvest moon"),
+    "embedded page": ("the {{embed [[harvest]]}} moon", "the harvest moon"),
+    "block id below a table": ("the harvest\n\n^abc-1\n\nmoon", "the harvest moon"),
+    "text with attributes": ("the [harvest]{.smallcaps} `moon`{.python}", "the harvest moon"),
+    "attributes of kramdown": ("the harvest\n{: .lead #a}\n\nmoon", "the harvest moon"),
+    "fenced division": ("::: {.note #a}\nthe harvest\n:::\nmoon", "the harvest moon"),
+    "title of an admonition": (":::tip The harvest\nmoon\n:::", "the harvest moon"),
+    "subscript": ("the H~2~O and CO~2~", "the H2O and CO2"),
+    "superscript": ("the 4^th^ harvest of x^2^", "the 4th harvest of x2"),
+}
+KEPT = (
+    "`^^a^^` and i++ and ++j and std::cout::x",
+    "~~~\n^^a^^ {{query b}}\n~~~",
+    "2^3^4 and ~5 to ~6 and ^^ a ^^",
+    "a {{ page.title }} and {{< figure >}} and {a}",
+    "a [b]: c and [x](y) {z}",
+    "use f(x){return 1}",
+)
+
+
+@pytest.mark.parametrize(("written", "seen"), DIALECTS.values(), ids=DIALECTS)
+def test_marks_of_apps_are_not_in_the_way_of_a_phrase(written: str, seen: str) -> None:
+    note = read(f"Here.\n\n{written}\n", "a.md")
+    assert shows_phrase(note.text, "markdown", seen)
+    assert note.text.count("\n") == written.count("\n") + 3, "lines stay where they are"
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_only_looks_like_marks_of_apps_stays(text: str) -> None:
+    assert read(f"Here.\n\n{text}\n", "a.md").text == f"Here.\n\n{text}\n"
+
+
+def test_attributes_of_a_heading_are_not_in_the_title() -> None:
+    assert read("# The harvest {#moon .unnumbered}\n\nText.\n", "a.md").title == "The harvest"
 
 
 # --- Notion and Denote ------------------------------------------------------------------
