@@ -50,7 +50,7 @@ def contents(passages: int, files: int) -> str:
     return f"{plural(passages, 'passage')} of {plural(files, 'file')}"
 
 
-NOTES = frozenset("markdown text org rst asciidoc".split())
+NOTES = frozenset("markdown text org rst asciidoc textile tiddlywiki typst wiki".split())
 """The file types of prose that people read by line numbers."""
 
 

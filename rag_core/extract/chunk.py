@@ -20,6 +20,7 @@ from rag_core.errors import InvalidInput
 from rag_core.extract.chunkers import cut_by, find_chunker
 from rag_core.extract.filetypes import LANGUAGES
 from rag_core.text import prose
+from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.text.numbers import Span
 from rag_core.text.tokens import estimate_tokens
 from rag_core.types import DATA, DESCRIPTION, ChunkSpec, Extracted, Passage, Segment, TitleSource
@@ -82,7 +83,7 @@ _WINDOW = 65_536
 _LEAST_SIZE = 40
 
 _MAY_BE_MINIFIED = frozenset({"javascript", "typescript", "css"})
-_PROSE = frozenset({"markdown", "text", "rst", "html", "org", "asciidoc", "latex", "subtitles"})
+_PROSE = LIGHT_MARKUP | {"markdown", "text", "html", "latex", "subtitles"}
 _SENTENCES = (r"(?<=[。！？；])", r"(?<=[.!?])[ ]")
 _BOUNDARIES = ("\n\n", "\n", "。", "！", "？", ". ", "; ", "，", "、", " ")
 """Where a passage with too many tokens is split, best first. If there is none, it is split between

@@ -101,6 +101,8 @@ _BY_ROOT = {
 }
 """Outermost element of XML → suffix of such files."""
 _RECORD = re.compile(rb"BEGIN:V(?:CALENDAR|CARD)[ \t]*\r?\n(?:[A-Z][A-Z0-9-]*[;:]|BEGIN:)")
+_MAN = re.compile(rb"^\.(?:TH|Dd)[ ]", re.M)
+_DOKUWIKI = re.compile(rb"(?:~~\w+~~\s*)?={5,6}[ ][^=\n]{1,200}[ ]={5,6}\s|Content-Type: text/x-zim-wiki\b")
 _TABLE = re.compile(rb"[^\n\t;,]*[\t;,][^\n]*\n[^\n\t;,]*[\t;,]")
 _SHEBANG = re.compile(rb"#![ \t]*(?:[^\s]*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([A-Za-z]+)")
 _SUFFIX_OF_PROGRAM = {
@@ -187,6 +189,8 @@ def _of_named_text(data: bytes, beginning: bytes, suffix: str) -> str:
     elif suffix not in (".md", ".csv", ".tsv", ".log", ".json") and _is_mail(beginning, _OF_RAW_MAIL):
         is_saved = suffix in _PAGES or b"Snapshot-Content-Location:" in beginning
         told = ".mht" if is_saved and _RELATED.search(beginning) else ".eml"
+    elif suffix in _PROSE and _DOKUWIKI.match(beginning):
+        told = ".wiki"
     elif suffix in _PAGES | _PROSE and beginning[:1] in (b"{", b"[") and _is_json(data):
         told = ".json"
     return "" if READER_MODULES.get(told, told) == named else told
@@ -254,8 +258,13 @@ def _of_text(data: bytes, beginning: bytes, suffix: str, *, is_known: bool) -> s
         plain = beginning.decode("utf-16", "ignore").encode() if is_wide else beginning
         is_table = _TABLE.match(plain) or _TEXT_OF_OLD[suffix] != ".csv"
         return _TEXT_OF_OLD[suffix] if is_table else ""
-    if is_known:
-        return ""
+    return "" if is_known else _of_unknown(data, beginning)
+
+
+def _of_unknown(data: bytes, beginning: bytes) -> str:
+    """Return the suffix for a text whose name determines no format."""
+    if beginning[:1] in (b".", b"'") and _MAN.search(beginning):
+        return ".man"
     if script := _SHEBANG.match(beginning):
         program = script[1].decode()
         return _SUFFIX_OF_PROGRAM.get(program, _SUFFIX_OF_PROGRAM.get(program.rstrip("0123456789."), ""))

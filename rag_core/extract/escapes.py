@@ -85,14 +85,15 @@ _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\
 
 _IN_WORD = re.compile(r"[^\W_](?:\*{1,3}|~~|==|</?[A-Za-z]{1,6}>)[^\W_]")
 """Signs of emphasis, or a tag, inside a word."""
-_WITH_MARKS_IN_WORDS = frozenset({"asciidoc", "bibtex", "latex", "org", "xml"})
+_WITH_MARKS_IN_WORDS = frozenset(
+    {"asciidoc", "bibtex", "latex", "org", "texinfo", "textile", "tiddlywiki", "typst", "xml"}
+)
 """The other types in which part of a word may be emphasized."""
 _BESIDE_LETTERS = frozenset({"asciidoc", "markdown", "org"})
 _IN_WORD_OF_RST = re.compile(
     r"(?<=\w)\\ (?::[\w-]{1,20}:)?([`*]{1,2})(\w{1,40})\1(?:\\ (?=\w))?"
     r"|(?<!\S)(?::[\w-]{1,20}:)?([`*]{1,2})(\w{1,40})\3\\ (?=\w)"
 )
-_WIKIS = (".wiki", ".mediawiki")
 _LINK_OF_WIKI = r"\[\[(?:[^\[\]|\n]{1,200}\|)?(\w{1,60})\]\]"
 _IN_WORD_OF_WIKI = re.compile(
     rf"(?<=\w)'{{2,5}}(?=\w)|(?<=\w){_LINK_OF_WIKI}|{_LINK_OF_WIKI}(?=\w)"
@@ -123,11 +124,18 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
         text = _with_whole_words(text, kind)
     if kind == "rst" and "\\ " in text:
         text = _IN_WORD_OF_RST.sub(lambda match: match[2] or match[4], text)
-    if path.suffix.lower() in _WIKIS:
+    if kind == "man":
+        marks = marks_of_language(text, kind)
+        return without_marks(text, [mark for mark in marks if not _begins_section(text, mark)])
+    if kind == "wiki":
         text = _ENTITY.sub(_of_entity, _IN_WORD_OF_WIKI.sub(lambda match: match[1] or match[2] or "", text))
     if kind in ("csv", "tsv") or (kind == "text" and inner_pages.is_table_of_pages(text)):
         return inner_pages.without_pages_in_cells(text)
     return _unescaped(text, kind, path)
+
+
+def _begins_section(text: str, mark: Mark) -> bool:
+    return text.startswith((".SH", ".SS", ".Sh", ".Ss"), mark.start)
 
 
 def _with_whole_words(text: str, kind: str) -> str:
@@ -143,7 +151,12 @@ def _with_whole_words(text: str, kind: str) -> str:
             opened[tag[2]] = mark
         opener = opened.pop(tag[2], None) if tag and tag[1] else by_start.get(mark.opener)
         is_sign = kind in _BESIDE_LETTERS and tag is None
-        if opener and not _is_code(text, kind, opener) and _is_in_word(text, opener, mark, is_sign=is_sign):
+        if (
+            opener
+            and mark.kind != "aside"
+            and not _is_code(text, kind, opener)
+            and _is_in_word(text, opener, mark, is_sign=is_sign)
+        ):
             left_out += opener, mark
     return without_marks(text, sorted(left_out))
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from rag_core.extensions import Extension, catalogue
 from rag_core.extract import note_names
 from rag_core.text.days import first_in_name
+from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.types import Extracted
 
 EXTRACTOR_VERSION = 19
@@ -34,7 +35,7 @@ _PACKAGES = 2**32
 """Extractor numbers from here on belong to packages with their versions. Smaller numbers are values of
 EXTRACTOR_VERSION."""
 
-_ONE_SUFFIX = "cmake csv dart dockerfile go java lua nim nix org r rst svelte swift toml vue zig"
+_ONE_SUFFIX = "cmake csv dart dockerfile go java lua nim nix org r rst svelte swift textile toml vue zig"
 _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.split()} | {
     "markdown": ".md .mdx .markdown .mkd .qmd .rmd",
     "python": ".py .pyi .pyw",
@@ -79,6 +80,11 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "latex": ".tex .latex .sty .cls .ltx",
     "bibtex": ".bib",
     "asciidoc": ".adoc .asciidoc",
+    "typst": ".typ",
+    "texinfo": ".texi .texinfo .txi",
+    "wiki": ".wiki .mediawiki .dokuwiki .creole",
+    "tiddlywiki": ".tid",
+    "man": ".man .mdoc",
     "diff": ".diff .patch",
     "makefile": ".mk",
     "calendar": ".ics .vcs",
@@ -117,9 +123,9 @@ TYPE_BY_NAME: dict[str, str] = {
 }
 """Lower-case file name → file type, for names that determine the type better than their suffix."""
 
-WRITTEN_TYPES = frozenset(
-    "asciidoc bibtex calendar contacts ebook evernote html latex mail markdown notebook org pdf picture rst"
-    " sheet slides subtitles text word".split()
+WRITTEN_TYPES = LIGHT_MARKUP.union(
+    "bibtex calendar contacts ebook evernote html latex mail markdown notebook pdf picture sheet slides"
+    " subtitles text word".split()
 )
 """File types of texts that people write for people."""
 

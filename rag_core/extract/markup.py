@@ -1,4 +1,4 @@
-"""Turns headings into sections, and finds the headings of reStructuredText."""
+"""Turns headings into sections, and finds the headings of light markup, such as reStructuredText."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rag_core.extract.building import one_line
+from rag_core.text.inline import without_marks
+from rag_core.text.markup import disjoint
+from rag_core.text.other_markup import marks_of_language
 from rag_core.types import Segment
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
@@ -43,6 +46,47 @@ def sections(
         stack.append(heading)
         begin = heading.start
     return tuple(segments)
+
+
+_HEADINGS = {
+    "asciidoc": r"^(={1,6})[ \t]+(\S[^\n]*)",
+    "man": r"^\.(SH|SS|Sh|Ss)[ \t]+(\S[^\n]*)",
+    "texinfo": r"^@(top|title|chapter|unnumbered|appendix|section|unnumberedsec|appendixsec|subsection|"
+    r"unnumberedsubsec|appendixsubsec|subsubsection)[ \t]+(\S[^\n]*)",
+    "textile": r"^(h[1-6])(?:\([^()\n]{0,100}\)|\{[^{}\n]{0,100}\}|[<>=]){0,5}\.[ \t]+(\S[^\n]*)",
+    "tiddlywiki": r"^(!{1,6})[ \t]*([^!\s][^\n]*)",
+    "typst": r"^[ \t]*(={1,6})[ \t]+(\S[^\n]*)",
+    "wiki": r"^[ \t]*(={1,6})([^=\n]{1,300})=+[ \t]*$",
+}
+_PATTERNS = {kind: re.compile(pattern, re.M) for kind, pattern in _HEADINGS.items()}
+WITH_HEADINGS = frozenset(_HEADINGS)
+"""The types whose headings `headings_of` finds."""
+_LEVELS = {"SH": 2, "Sh": 2, "SS": 3, "Ss": 3, "top": 1, "title": 1}
+_SIGN_OF_LEVEL = "=!"
+_TOP_OF_DOKUWIKI = 5
+"""Number of signs of a first heading that show that more signs are a higher level, as in DokuWiki and Zim."""
+
+
+def headings_of(text: str, kind: str) -> list[Heading]:
+    """Return the headings of a text of one of the types `WITH_HEADINGS`."""
+    found = [(match.start(), match[1], match[2]) for match in _PATTERNS[kind].finditer(text)]
+    is_reversed = kind == "wiki" and bool(found) and len(found[0][1]) >= _TOP_OF_DOKUWIKI
+    headings: list[Heading] = []
+    for start, sign, written in found:
+        name = written[:_LONGEST].strip('" \t')
+        plain = one_line(without_marks(name, [*disjoint(marks_of_language(name, kind))]))
+        level = 7 - len(sign) if is_reversed else _level(sign)
+        headings.append(Heading(start, level, plain))
+    return headings
+
+
+def _level(sign: str) -> int:
+    """Return the level of a heading with this sign or command."""
+    if sign[0] in _SIGN_OF_LEVEL:
+        return len(sign)
+    if sign[-1].isdigit():
+        return int(sign[-1])
+    return _LEVELS.get(sign, 2 + ("sec" in sign) + sign.count("sub"))
 
 
 def rst_segments(text: str) -> tuple[Segment, ...]:

@@ -26,10 +26,12 @@ from rag_core.extract import (
     ruby,
     subtitles,
     tables,
+    tiddlers,
     webpage,
 )
 from rag_core.extract.building import Builder
 from rag_core.extract.filetypes import file_type, title_of_name
+from rag_core.text import tags
 from rag_core.types import Extracted, Segment
 
 _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
@@ -91,6 +93,22 @@ def _decoded(data: bytes, path: PurePosixPath, kind: str) -> encoding.Decoded:
         ) from None
 
 
+def _with_fields(document: Extracted) -> Extracted:
+    """Return a document of TiddlyWiki with what its fields say."""
+    fields = tiddlers.fields_of(document.text)
+    kept, left_out = tags.bounded(frontmatter.unique(fields.tags))
+    parts = [replace(part, start=max(part.start, fields.body)) for part in document.segments]
+    return replace(
+        document,
+        title=fields.title or document.title,
+        title_from="front matter" if fields.title else document.title_from,
+        tags=kept,
+        date=fields.date,
+        segments=tuple(part for part in parts if part.start < part.end),
+        warnings=(*document.warnings, *((left_out,) if left_out else ())),
+    )
+
+
 def _with_readings(document: Extracted, readings: Sequence[str]) -> Extracted:
     """Return ``document`` with the pronunciations of its words under a heading at its end."""
     if not readings:
@@ -144,15 +162,17 @@ def _not_text(path: PurePosixPath, what: str) -> NotText:
 
 def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted:
     text = decoded.text
-    segments = _SEGMENTS[kind](text) if kind in _SEGMENTS else (Segment(0, len(text)),) if text else ()
-    heading = ""
+    headings = markup.headings_of(text, kind) if kind in markup.WITH_HEADINGS else []
+    whole = markup.sections(headings, 0, len(text))
+    segments = _SEGMENTS[kind](text) if kind in _SEGMENTS else whole
+    heading = next((each.text for each in headings if each.level == 1), "")
     if kind == "rst":
         heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
     elif kind == "bibtex" and len(segments) == 1:
         heading = " ".join(segments[0].heading_path)
     # Front matter is read only for `private`. In YAML, a first line of dashes begins the document itself.
     front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read_frontmatter(text)
-    return Extracted(
+    document = Extracted(
         text=text,
         file_type=kind,
         encoding=decoded.encoding,
@@ -163,3 +183,4 @@ def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracte
         private=front.private,
         warnings=tuple(sentence for sentence in (decoded.warning, front.unsure) if sentence),
     )
+    return _with_fields(document) if kind == "tiddlywiki" else document

@@ -16,7 +16,8 @@ from typing import Literal
 from rag_core.search.snippet import best_window, highlight, holding_none, shown_pieces
 from rag_core.text.inline import Mark, instead
 from rag_core.text.markup import Line, read_markup
-from rag_core.text.other_markup import MARKED_UP, marks_of_language
+from rag_core.text.markup_languages import LIGHT_MARKUP
+from rag_core.text.other_markup import marks_of_language
 from rag_core.text.shown import LIKE_JSON, json_marks
 from rag_core.types import Hit, Query
 
@@ -28,8 +29,8 @@ Span = tuple[int, int]
 Piece = tuple[str, bool]
 """A text, and whether it matches the query."""
 
-_PROSE = frozenset(
-    "markdown text rst html org asciidoc pdf word slides sheet ebook evernote mail picture archive".split()
+_PROSE = LIGHT_MARKUP.union(
+    "markdown text html pdf word slides sheet ebook evernote mail picture archive".split()
 )
 _ENDS = ".!?:;,…。！？："
 _COLUMN = 30
@@ -136,7 +137,7 @@ class _Passage:
             marks += _without(markup.marks, kept)
         elif file_type in LIKE_JSON:
             marks += _without(json_marks(text), kept)
-        elif file_type in MARKED_UP:
+        elif file_type in LIGHT_MARKUP:
             marks += _without(marks_of_language(text, file_type), kept)
         self.marks = sorted(marks)
 

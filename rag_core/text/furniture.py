@@ -26,12 +26,11 @@ from hashlib import blake2b
 
 from rag_core.text.mail_history import history
 from rag_core.text.markup import opaque
+from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.text.numbers import Span
 from rag_core.text.syntax import SYNTAX
 
-FILE_TYPES = frozenset(
-    ("markdown", "html", "text", "rst", "org", "asciidoc", "mail", "pdf", "word", "ebook", "evernote")
-)
+FILE_TYPES = LIGHT_MARKUP.union("markdown html text mail pdf word ebook evernote".split())
 """File types whose lines are compared. In code and data, repeated lines have a meaning."""
 
 LEAST, SHARE = 20, 0.02

@@ -1,6 +1,6 @@
-"""Finds the hidden signs of markup in Org, reStructuredText, AsciiDoc, LaTeX, BibTeX, XML and plain text.
+"""Finds the hidden signs of markup in XML, and in all languages of `rag_core.text.markup_languages`.
 
-Each language is described by one pattern of its signs. Each sign has one of a few roles. One stack pairs the
+Each of these is described by one pattern of its signs. Each sign has one of a few roles. One stack pairs the
 signs in a single pass. Markdown has more detailed rules and modules of its own: `rag_core.text.markup` and
 `rag_core.text.inline`.
 """
@@ -10,88 +10,17 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from rag_core.text.inline import INLINE_TAGS, REFERENCE, Mark
+from rag_core.text.inline import INLINE_TAGS, REFERENCE, Mark, MarkKind
+from rag_core.text.markup_languages import LANGUAGES, Language
 
-_GAP = r"(?P<gap>\n[ \t]*(?=\n))"
-_ADDRESS = r"(?<![^\s\[\]<>(*])(?:link:|xref:|mailto:|(?:https?|ftp)://)[^\s\[\]<>(*]{1,2000}+\["
-# and the quotes and links of a wiki
-_PLAIN = (
-    r"(?P<pair>\*\*?(?!\*)|__?(?!_)|~~(?!~)|(?<!:)//(?!/))"
-    r"|(?P<alone>'{2,5}(?=[\w\[])|(?<=[\w.,!?)\]])'{2,5}"
-    r"|\[\[(?:[^\[\]|\n]{1,200}\|)?(?=\w)|(?<=[\w.!?)])\]\])"
-)
-_ORG = r"(?P<alone>\[fn:[\w-]{1,40}\])|(?P<open>[_^]\{)|(?P<close>\})|(?P<pair>[*/_+])|(?P<code>[=~])"
-_RST = (
-    r"(?P<escape>\\[*`|_])|(?P<alone>\\[ \n]|\[(?:\d{1,9}|[#*][\w-]{0,40}|[A-Za-z][\w.-]{0,40})\]_(?!\w))"
-    r"|(?P<code>``)|(?P<open>:[\w.-]{1,40}:(?:[\w.-]{1,40}:)?`)|(?P<close>\s<[^<>`]{0,2000}>`_{0,2}"
-    r"|(?<=\S)`_{1,2}(?!\w))"
-    r"|(?P<pair>\*\*?(?!\*)|`)|(?P<name>(?<=\w)__?(?!\w))"
-)
-_ASCIIDOC = (
-    rf"(?P<open>{_ADDRESS}|<<[^<>,\n]{{1,200}}+,[ ]?)|(?P<close>(?:\^|,\w{{1,20}}=[^\[\]\n]{{0,200}})?\]|>>)"
-    r"|(?P<alone>\[\.?[\w-]{1,40}\](?=[#*_`]))|(?P<free>\*\*|__|``|\#\#|\^|~)|(?P<pair>[*_`\#])"
-)
-_SHAPES = (
-    "emph text[a-z]{2,12} underline uline uwave sout mbox enquote title author caption"
-    " (?:sub)*section chapter part (?:sub)?paragraph"
-).replace(" ", "|")
-_SWITCHES = (
-    "bf it em tt rm sf sl sc bfseries itshape scshape ttfamily sffamily rmfamily upshape normalfont noindent"
-    " tiny small footnotesize normalsize large Large LARGE huge item par centering newline"
-).replace(" ", "|")
-_UNSEEN = "label index begin end vspace hspace cite[a-z]{0,8} Cite[a-z]{0,8} (?:page|eq)?ref".replace(
-    " ", "|"
-)
-_TEX = (
-    r"(?P<escape>\\[%&_\#${}])"
-    r"|(?P<alone>\\[-,;:!/ \\]|~|``|''|---?|\\(?:La)?TeX(?![A-Za-z])(?:\{\})?|\\l?dots(?![A-Za-z])(?:\{\})?"
-    rf"|\\(?:{_SWITCHES})(?![A-Za-z])[ \t]{{0,9}}"
-    rf"|\\(?:{_UNSEEN})\*?(?:\[[^\[\]\n]{{0,200}}\])?\{{[^{{}}\n]{{0,200}}\}})"
-    rf"|(?P<open>\\(?:(?:{_SHAPES})\*?|href\{{[^{{}}\n]{{0,2000}}\}})[ ]?\{{)"
-    rf"|(?P<keep>\\[A-Za-z]{{1,40}}\*?(?:\[[^\[\]\n]{{0,200}}\])?\{{)"
-    r"|(?P<brace>\{)|(?P<close>\})"
-)
-_SHOWN_OF_TEX = {
-    **dict.fromkeys((r"\,", r"\;", r"\:", "\\ ", "~", "\\\\"), " "),
-    "``": "“",
-    "''": "”",
-    "--": "–",
-    "---": "—",
-    r"\TeX": "TeX",
-    r"\LaTeX": "LaTeX",
-    r"\ldots": "…",
-    r"\dots": "…",
-}
+_NAME = re.compile("[a-zA-Z]+")
+_BETWEEN_ARGUMENTS = re.compile(r"(?<!\\)[ \t]+|\"")
 _CLOSED_BY = {"[": "]", "{": "}", ",": ">", "`": "`"}
 """Last sign of an opening of a link or command → last sign of its closing."""
 
-
-class _Language(NamedTuple):
-    signs: re.Pattern[str]  # each named group is a role, see `_Reader`
-    shown: Mapping[str, str] = MappingProxyType({})
-
-
-def _language(roles: str, shown: Mapping[str, str] = MappingProxyType({})) -> _Language:
-    return _Language(re.compile(f"{_GAP}|{roles}"), shown)
-
-
-_TEX_LANGUAGE = _language(_TEX, _SHOWN_OF_TEX)
-_PLAIN_LANGUAGE = _language(_PLAIN)
-_LANGUAGES = {
-    "org": _language(_ORG),
-    "rst": _language(_RST),
-    "asciidoc": _language(_ASCIIDOC),
-    "latex": _TEX_LANGUAGE,
-    "bibtex": _TEX_LANGUAGE,
-    "text": _PLAIN_LANGUAGE,
-    "mail": _PLAIN_LANGUAGE,
-}
-MARKED_UP = frozenset({"org", "rst", "asciidoc"})
-"""The types whose signs no program ever shows to a reader."""
 
 _NAMES_OF_INLINE = frozenset(
     INLINE_TAGS.split("|")
@@ -112,7 +41,7 @@ def marks_of_language(text: str, file_type: str) -> list[Mark]:
     """Return the marks of a text in one of these languages, in order and disjoint. Other types have none."""
     if file_type == "xml":
         return [*_of_xml(text)]
-    language = _LANGUAGES.get(file_type)
+    language = LANGUAGES.get(file_type)
     return _Reader(text, language).marks() if language else []
 
 
@@ -121,6 +50,7 @@ class _Opener(NamedTuple):
     start: int
     end: int
     is_shown: bool = False  # shown as written, because it is a command of the program
+    kind: MarkKind = "sign"
 
 
 class _Reader:
@@ -130,13 +60,15 @@ class _Reader:
     - ``pair`` opens and closes at the edge of a word.
     - ``code`` does so, too, and contains no markup.
     - ``free`` opens and closes anywhere.
-    - ``open``, ``keep`` and ``brace`` are closed by ``close``.
+    - ``open``, ``keep`` and ``brace`` are closed by ``close``, and so is ``aside``, such as a footnote.
+    - ``tag`` opens or closes, as its own text says.
+    - ``joined`` is a macro whose arguments are shown without spaces.
     - ``alone`` is hidden by itself.
     - ``name`` follows a word.
     - ``escape`` is shown without its first character.
     """
 
-    def __init__(self, text: str, language: _Language) -> None:
+    def __init__(self, text: str, language: Language) -> None:
         self._text, self._language = text, language
         self._open: list[_Opener] = []
         self._count = Counter[str]()  # number of open signs by key
@@ -148,22 +80,47 @@ class _Reader:
             self._read(match.lastgroup or "", match[0], *match.span())
         return sorted(self._marks)
 
-    def _read(self, role: str, sign: str, start: int, end: int) -> None:
+    def _read(self, group: str, sign: str, start: int, end: int) -> None:
+        role, _, key = group.partition("_")
         if role == "gap":
             self._open.clear()
             self._count.clear()
-        elif role in ("alone", "name"):
+        elif role in ("alone", "name", "joined"):
             shown = self._language.shown.get(sign, self._language.shown.get(sign.removesuffix("{}"), ""))
             self._marks.append(Mark(start, end, shown))
+            if role == "joined":
+                self._join_arguments(end)
         elif role == "escape":
             self._marks.append(Mark(start, start + 1))
-        elif role in ("open", "keep", "brace"):
+        elif role == "tag":
+            self._tag(sign, start, end)
+        elif role in ("open", "keep", "brace", "aside"):
             is_argument = role == "brace" and start > 0 and self._text[start - 1] in "}]^_"
-            self._begin(_CLOSED_BY[sign.rstrip()[-1]], start, end, is_shown=role == "keep" or is_argument)
+            key = key or _CLOSED_BY[sign.rstrip()[-1]]
+            kind: MarkKind = "aside" if role == "aside" else "sign"
+            self._begin(key, start, end, is_shown=role == "keep" or is_argument, kind=kind)
         elif role == "close":
-            self._close(sign.rstrip("_")[-1], start, end)
+            self._close(key or sign.rstrip("_")[-1], start, end)
         else:
             self._signs(role, sign, start, end)
+
+    def _tag(self, sign: str, start: int, end: int) -> None:
+        """Open or close a tag, such as ``[b]`` or ``<ref name="a">``."""
+        name = _NAME.search(sign)
+        key = f"<{name[0].lower()}" if name else sign
+        if sign[1] == "/":
+            self._close(key, start, end)
+        else:
+            self._begin(key, start, end, kind="aside" if key == "<ref" else "sign")
+
+    def _join_arguments(self, start: int) -> None:
+        """Mark the spaces between the arguments of a macro, which are shown as one word."""
+        end = self._text.find("\n", start)
+        quoted = False
+        for match in _BETWEEN_ARGUMENTS.finditer(self._text, start, len(self._text) if end < 0 else end):
+            quoted ^= match[0] == '"'
+            if match[0] == '"' or not quoted:
+                self._marks.append(Mark(*match.span()))
 
     def _signs(self, role: str, sign: str, start: int, end: int) -> None:
         """Handle signs that may open or close."""
@@ -173,8 +130,10 @@ class _Reader:
         if not (closes and self._close(sign, start, end, is_code=role == "code")) and opens:
             self._begin(sign, start, end)
 
-    def _begin(self, key: str, start: int, end: int, *, is_shown: bool = False) -> None:
-        self._open.append(_Opener(key, start, end, is_shown))
+    def _begin(
+        self, key: str, start: int, end: int, *, is_shown: bool = False, kind: MarkKind = "sign"
+    ) -> None:
+        self._open.append(_Opener(key, start, end, is_shown, kind))
         self._count[key] += 1
 
     def _close(self, key: str, start: int, end: int, *, is_code: bool = False) -> bool:
@@ -194,8 +153,9 @@ class _Reader:
             while self._marks and self._marks[-1].start > opener.start:
                 self._marks.pop()
         if not opener.is_shown:
-            self._marks.append(Mark(opener.start, opener.end))
-            self._marks.append(Mark(start, end, opener=opener.start))
+            around = (" (", ")") if opener.kind == "aside" else ("", "")
+            self._marks.append(Mark(opener.start, opener.end, around[0], opener.kind))
+            self._marks.append(Mark(start, end, around[1], opener.kind, opener.start))
         return True
 
 

@@ -146,6 +146,79 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     ),
     "comment in XML": ("xml", "the har<!-- a -->vest &amp; m<tspan>oo</tspan>n", "the harvest & moon"),
     "elements": ("xml", "<term>harvest</term><desc>moon</desc>", "harvest moon"),
+    "footnote of AsciiDoc": (
+        "asciidoc",
+        "the harvest footnote:[It *was*.] moon +\nrises",
+        "the harvest moon rises",
+    ),
+    "words in the index of AsciiDoc": (
+        "asciidoc",
+        "the ((harvest)) moon(((sky, moon))) kbd:[F1]",
+        "the harvest moon F1",
+    ),
+    "lines of AsciiDoc": (
+        "asciidoc",
+        "== The harvest\n[source]\n----\nmoon\n----\n// no\nrises",
+        "the harvest moon rises",
+    ),
+    "footnote of Org": ("org", "the harvest[fn:: It /was/.] moon[fn:a:b]", "the harvest moon"),
+    "block of Org": (
+        "org",
+        "the\n#+BEGIN_QUOTE\nharvest\\\\\nmoon\n#+end_quote\nrises",
+        "the harvest moon rises",
+    ),
+    "address of Org": ("org", "the harvest (https://e.org/a) moon", "the harvest moon"),
+    "lines of a verse": ("rst", "| the harvest\n| moon", "the harvest moon"),
+    "Typst": (
+        "typst",
+        "= The *harvest*\n_moon_~rises `no*w*` @ref <b> // not",
+        "the harvest moon rises no*w*",
+    ),
+    "functions of Typst": (
+        "typst",
+        'the #link("https://e.org")[har#emph[ve]st] #text(red)[*moon*]#footnote[It [was].] rises \\\nnow',
+        "the harvest moon rises now",
+    ),
+    "brackets in Typst": (
+        "typst",
+        "the [harvest] at https://e.org \\#1",
+        "the [harvest] at https://e.org #1",
+    ),
+    "Texinfo": (
+        "texinfo",
+        "@section The harvest\n@cindex no\n@code{moon} @emph{rises@dots{}}@footnote{It @i{was}.} a@@b",
+        "the harvest moon rises… a@b",
+    ),
+    "Textile": (
+        "textile",
+        'h2(#a). The *harvest* _moon_\n\n"rises(now)":https://e.org/a_b. %{color:red}at% @la*s*t@[1]',
+        "the harvest moon rises. at la*s*t",
+    ),
+    "no Textile": ("textile", 'say "moon" a@b -5 - 6', 'say "moon" a@b -5 - 6'),
+    "MediaWiki": (
+        "wiki",
+        "== The '''harvest''' ==\n[[Moon|moon]]<ref name=a>It was.</ref> [https://e.org rises]<br>now",
+        "the harvest moon rises now",
+    ),
+    "DokuWiki": (
+        "wiki",
+        "===== The harvest =====\n**moon** //rises// \\\\ ((It was.)) __now__",
+        "the harvest moon rises now",
+    ),
+    "TiddlyWiki": (
+        "tiddlywiki",
+        "! The ''harvest''\n//moon// [[rises|A tiddler]] <<now>>",
+        "the harvest moon rises",
+    ),
+    "manual page": (
+        "man",
+        '.SH The harvest\n.\\" no\n\\fImoon\\fR\n.BR rises , " at " last \\-x\n.TP\nit\\(aqs',
+        "the harvest moon rises, at last-x it's",
+    ),
+    "manual page of BSD": ("man", ".Sh The harvest\n.Pp\nThe\n.Em moon\n.Fl x", "the harvest the moon x"),
+    "BBCode": ("text", "the [b]harvest[/b] [url=https://e.org]moon[/url] [x]", "the harvest moon [x]"),
+    "footnote of a wiki in words": ("latex", "the harvest\\footnote{moon} rises", "the harvest rises"),
+    "lines of a table": ("latex", "\\hline the \\multicolumn{2}{c}{harvest} moon", "the harvest moon"),
     "JSON": ("json", '{"a": "the \\"harvest\\"\\nmoon"}', "the harvest moon"),
 }
 PARSER = make_parser()
@@ -237,7 +310,7 @@ def test_the_map_leads_from_what_is_shown_to_the_source(text: str) -> None:
         ends = 0
         for place, char in enumerate(as_shown.text):
             start, end = as_shown.source_span(place, place + 1)
-            assert ends <= end
+            assert ends <= end or file_type in ("rst", "text"), "other than in tables, in order"
             assert start < end <= len(text)
             assert char in (text[start], "•") or end - start > 1 or file_type in ("json", "latex")
             ends = end
@@ -250,6 +323,12 @@ PUMPED = [
     *(("rst", unit) for unit in ("`a ", ":a:`", "``a *b ", "*a b` ", "a_ ")),
     *(("asciidoc", unit) for unit in ("https://a[", "<<a,", "**", "*a b_ ", "~a ^")),
     *(("latex", unit) for unit in ("{", "\\emph{", "{a}", "\\a{b", "}{")),
+    *(("typst", unit) for unit in ("#a[", "[", "*a _b", "#footnote[a", "`a ")),
+    *(("texinfo", unit) for unit in ("@a{", "{", "@footnote{a}")),
+    *(("textile", unit) for unit in ('"a ', "*a _b", '":a', "-a ", "!a")),
+    *(("wiki", unit) for unit in ("[[a|", "((", "<ref>", "{{", "//a", "<b>")),
+    *(("man", unit) for unit in ("\\fB", ".BR a\n", '.BR "a ')),
+    *(("text", unit) for unit in ("[b]", "[/b]", "[url=a")),
     *(("xml", unit) for unit in ("<b>", "<b", "<!--", "</b>", "<a b='")),
 ]
 

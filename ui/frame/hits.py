@@ -15,12 +15,12 @@ from typing import Final
 from urllib.parse import urlencode
 
 from rag_core.search.snippet import pieces
+from rag_core.text.markup_languages import LIGHT_MARKUP
 
 MarkSpan = tuple[int, int]
 
-PROSE: Final = frozenset(
-    "markdown text rst html org asciidoc pdf word slides sheet ebook mail calendar contacts picture"
-    " archive".split()
+PROSE: Final = LIGHT_MARKUP.union(
+    "markdown text html pdf word slides sheet ebook mail calendar contacts picture archive".split()
 )
 """File types whose line breaks and indentation have no meaning in a short extract."""
 

@@ -1,0 +1,111 @@
+"""Titles, headings and words of texts with light markup, and how such a text is told by its content."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from rag_core.extract import extract
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
+from tests.conftest import index
+from tests.support.trees import write
+
+MAN = """.\\" Copyright of the makers
+.de TA
+..
+.TH HARVEST 1 "May 2026"
+.SH NAME
+harvest \\- the \\fBmoon\\fR\\-light tool
+.SS "What it does"
+It gathers\\fIall\\fP.
+"""
+FILES = {  # name → text, type, title, headings
+    "a.adoc": (
+        "= The *harvest*\n\nText.\n\n== Moon\n\nMore.\n",
+        "asciidoc",
+        "The harvest",
+        ["The harvest", "Moon"],
+    ),
+    "a.typ": ("= The _harvest_\nText.\n== Moon\nMore.\n", "typst", "The harvest", ["The harvest", "Moon"]),
+    "b.typ": ("== Moon\nMore.\n", "typst", "b.typ", ["Moon"]),
+    "a.texi": (
+        "@title The @code{harvest}\n@chapter Moon\nText.\n",
+        "texinfo",
+        "The harvest",
+        ["The harvest", "Moon"],
+    ),
+    "a.textile": (
+        "h1. The *harvest*\n\nText.\n\nh2(#m). Moon\n\nMore.\n",
+        "textile",
+        "The harvest",
+        ["The harvest", "Moon"],
+    ),
+    "a.wiki": ("Text.\n\n== Moon ==\nMore.\n=== Rise ===\nMore.\n", "wiki", "a.wiki", ["Moon", "Rise"]),
+    "page.txt": (
+        "====== The harvest ======\n\nText.\n\n===== Moon =====\nMore.\n",
+        "wiki",
+        "The harvest",
+        ["The harvest", "Moon"],
+    ),
+    "zim.txt": (
+        "Content-Type: text/x-zim-wiki\nWiki-Format: zim 0.6\n\n====== The harvest ======\nText.\n",
+        "wiki",
+        "The harvest",
+        ["The harvest"],
+    ),
+    "harvest.1": (MAN, "man", "harvest.1", ["NAME", "What it does"]),
+    "harvest": (MAN, "man", "harvest", ["NAME", "What it does"]),
+    "a.tid": (
+        "created: 20260301101500000\ntags: sky [[two words]]\ntitle: The harvest\n\n! Moon\nMore.\n",
+        "tiddlywiki",
+        "The harvest",
+        ["Moon"],
+    ),
+    "log.1": ("The harvest.\n.TH is no macro in a log\n", "text", "log.1", []),
+    "art.txt": ("===== x\n===== y =====\n", "text", "art.txt", []),
+}
+
+
+def read(name: str, text: str) -> Extracted:
+    return extract(text.encode(), PurePosixPath(name))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_text_with_light_markup_has_its_type_title_and_headings(name: str) -> None:
+    text, file_type, title, headings = FILES[name]
+    found = read(name, text)
+    assert (found.file_type, found.title) == (file_type, title)
+    assert [part.heading_path[-1] for part in found.segments if part.heading_path] == headings
+    assert found.text.count("\n") == text.count("\n"), "lines stay where they are"
+
+
+def test_words_of_a_manual_page_are_whole() -> None:
+    found = read("harvest.1", MAN)
+    assert "harvest - the moon-light tool\n" in found.text
+    assert "It gathersall." in found.text
+
+
+def test_a_tiddler_has_tags_and_a_date() -> None:
+    found = read("a.tid", FILES["a.tid"][0])
+    assert (found.tags, found.date) == (("sky", "two words"), "2026-03-01")
+    assert found.text[found.segments[0].start :].strip().startswith("! Moon")
+
+
+def test_a_phrase_is_found_in_each_language(library: Library, notes: Path) -> None:
+    sentence = {
+        "a.adoc": "the *harvest* _moon_ rises",
+        "a.typ": "the #strong[harvest] _moon_ rises",
+        "a.texi": "the @code{harvest} @emph{moon} rises",
+        "a.textile": 'the *harvest* "moon":https://example.org rises',
+        "a.wiki": "the '''harvest''' [[Night|moon]] rises",
+        "a.tid": "title: x\n\nthe ''harvest'' //moon// rises",
+        "a.1": ".TH A 1\nthe \\fBharvest\\fR\n.I moon\nrises",
+        "forum.txt": "the [b]harvest[/b] [i]moon[/i] rises",
+    }
+    write(notes, {name: f"{text}\n" for name, text in sentence.items()})
+    index(library, "notes", notes)
+    hits = library.search(OWNER, '"the harvest moon rises"').hits
+    assert {hit.document.path for hit in hits} == set(sentence)
+    assert all(hit.spans for hit in hits)
