@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _UNSEEN = frozenset(
-    "head math script style noscript template svg iframe object canvas nav datalist dialog".split()
+    "head math script style noscript template iframe object canvas nav datalist audio video meter progress"
+    " noframes noembed defs desc title symbol metadata".split()
 )
 _BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details div dl dt fieldset figcaption"
@@ -22,6 +23,10 @@ _BLOCKS = frozenset(
     " thead tr ul".split()
 )
 _IN_ROWS = frozenset(("td", "th", "option"))
+_OF_DRAWINGS = frozenset(("text", "foreignobject"))
+_UNSHOWN_INPUTS = frozenset("hidden password checkbox radio file range color image".split())
+_QUOTES = ("“”", "‘’")
+_DEEPEST_FRAME = 3
 _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # replaces <br> until white space is normalized
 _LONG_TAG = re.compile(r"<[A-Za-z][^<>]{10000,}>?")
@@ -66,15 +71,15 @@ class Page:
                 builder.add(text)
 
 
-def visible_page(markup: str) -> Page:
-    """Return the visible part of a web page."""
+def visible_page(markup: str, depth: int = 0) -> Page:
+    """Return the visible part of a web page, which may be ``depth`` frames inside another page."""
     from lxml import etree  # only now: it is slow to import
 
     root = page_tree(markup)
     if root is None:
         return Page("", [])
     _hide_choices(root)
-    blocks = _Blocks()
+    blocks = _Blocks(depth)
     for event, element in etree.iterwalk(root, events=("start", "end")):
         tag = element.tag if isinstance(element.tag, str) else ""
         if event == "start":
@@ -143,9 +148,11 @@ def _without_crowd(tag: re.Match[str]) -> str:
 class _Blocks:
     """Collects the blocks of a page while its elements begin and end."""
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int) -> None:
         self.found: list[tuple[int, str]] = []
         self.readings = Readings()
+        self._depth = depth
+        self._quotes = 0  # elements for quotes that are open
         self._ruby: _Ruby | None = None
         self._words: list[str] = []
         self._level = self._hidden = self._preformatted = 0
@@ -156,6 +163,8 @@ class _Blocks:
             from rag_core.extract import equations  # only now: few pages have one
 
             self._words.append(f" {equations.linear(element)} ")
+        if tag == "iframe" and not self._hidden:
+            self._frame(element)
         self._hidden += _is_unseen(element, tag)
         if tag in ("td", "th") and self._cell is None and _is_one_text(element):
             self._cell = element
@@ -169,8 +178,10 @@ class _Blocks:
         if self._ruby:
             self._words.append(self._ruby.begin(tag, element.text or ""))
         elif not self._hidden:
-            alternative = f" {element.get('alt')} " if tag == "img" and element.get("alt") else ""
-            self._words += [_BREAK if tag == "br" else element.text or "", alternative]
+            if tag == "q":
+                self._words.append(_QUOTES[self._quotes % 2][0])
+                self._quotes += 1
+            self._words += [_BREAK if tag == "br" else element.text or "", _shown_value(element, tag)]
 
     def end(self, element: _Element, tag: str) -> None:
         if _HEADING.fullmatch(tag) or self._is_block(tag):
@@ -179,6 +190,11 @@ class _Blocks:
             self._preformatted -= tag == "pre"
         elif tag in _IN_ROWS and not self._hidden:
             self._words.append(" | ")
+        elif tag == "q" and self._quotes and not self._hidden:
+            self._quotes -= 1
+            self._words.append(_QUOTES[self._quotes % 2][1])
+        elif tag == "tspan" and ("x" in element.attrib or "dy" in element.attrib):
+            self._words.append(" ")
         if element is self._cell:
             self._cell = None
         self._hidden -= _is_unseen(element, tag)
@@ -191,8 +207,15 @@ class _Blocks:
             self.readings.end(element.tail)
             self._words.append(element.tail)
 
+    def _frame(self, element: _Element) -> None:
+        """Add the page that is written in an attribute of a frame."""
+        markup = element.get("srcdoc", "")
+        if markup and not _is_hidden(element) and self._depth < _DEEPEST_FRAME:
+            self.end_block()
+            self.found += visible_page(markup, self._depth + 1).blocks
+
     def _is_block(self, tag: str) -> bool:
-        return tag in _BLOCKS and self._cell is None
+        return (tag in _BLOCKS and self._cell is None) or tag in _OF_DRAWINGS
 
     def end_block(self) -> None:
         self.readings.end()
@@ -271,5 +294,20 @@ def _hide_choices(root: _Element) -> None:
                 choice.set("hidden", "")
 
 
+def _shown_value(element: _Element, tag: str) -> str:
+    """Return what an attribute has a browser show: the words of a picture, or what stands in a field."""
+    value = element.get("alt", "") if tag == "img" else ""
+    if tag == "input" and element.get("type", "").lower() not in _UNSHOWN_INPUTS:
+        value = element.get("value", "") or element.get("placeholder", "")
+    elif tag == "textarea" and not (element.text or "").strip():
+        value = element.get("placeholder", "")
+    return f" {value} " if value else ""
+
+
+def _is_hidden(element: _Element) -> bool:
+    return "hidden" in element.attrib or bool(_HIDDEN.search(element.get("style", "")))
+
+
 def _is_unseen(element: _Element, tag: str) -> bool:
-    return tag in _UNSEEN or "hidden" in element.attrib or bool(_HIDDEN.search(element.get("style", "")))
+    is_closed = tag == "dialog" and "open" not in element.attrib
+    return tag in _UNSEEN or is_closed or _is_hidden(element)

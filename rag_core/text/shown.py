@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -28,24 +28,58 @@ _OF_JSON = re.compile(
 _SHOWN_OF_JSON = {'":': ": ", '",': ", ", ',"': ", ", '","': ", ", "\\n": "\n", "\\r": " ", "\\t": " "}
 _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[^\n]*\n")
 """The lines between the words of two cues of subtitles."""
-_BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+(?:[ \t]+[>#/;]++)*+[ \t]")
+_BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+[!:'|]?(?:[ \t]+[>#/;]++)*+[ \t]")
 """The beginning of a line of a quoted mail or a comment."""
 _TAG_OF_CUE = re.compile(r"<(?:/?[a-z]|\d)[^<>\n]{0,60}>|\{\\[^{}\n]{0,60}\}")
 """The style, the speaker or the time in a cue of subtitles."""
 _COMMENT_SIGNS = {
-    r"\*": "c cpp csharp css dart go groovy java javascript kotlin php rust scala solidity swift typescript",
-    "--": "haskell lua sql",
-    "%": "erlang latex",
-    "'": "visualbasic",
-    "::|REM|rem": "batch",
+    r"\*": "c cpp csharp css dart go groovy java javascript kotlin php protobuf rust scala solidity svelte"
+    " swift terraform typescript vue",
+    r"---*[|^!]?|\*": "haskell lua sql",
+    "%+": "erlang latex",
+    "'+": "visualbasic",
+    "::|@?(?:REM|rem)": "batch",
+    r"\*>|\*": "cobol",
 }
+
+
+def _signs_by_type(types_by_sign: Mapping[str, str]) -> dict[str, str]:
+    """Return the signs of each file type as one pattern."""
+    signs: dict[str, str] = {}
+    for sign, file_types in types_by_sign.items():
+        for file_type in file_types.split():
+            signs[file_type] = f"{signs[file_type]}|{sign}" if file_type in signs else sign
+    return signs
+
+
 _COMMENTS = {
     file_type: re.compile(rf"(?<=\n)[ \t]*+(?:{signs})[ \t]")
-    for signs, file_types in _COMMENT_SIGNS.items()
-    for file_type in file_types.split()
+    for file_type, signs in _signs_by_type(_COMMENT_SIGNS).items()
 }
 """File type → the beginning of a line in a comment. Only for signs that may have another meaning in other
 types."""
+
+
+_JOINED_BY = {
+    "": "c cpp julia python r ruby",
+    r"\+": "csharp dart go groovy java javascript kotlin python scala solidity svelte swift typescript vue",
+    r"\.": "perl php",
+    r"\.\.": "lua",
+    "&": "visualbasic",
+    r"<>|\+\+": "elixir haskell",
+    r"\|\|": "sql",
+}
+_JOINED_STRINGS = {
+    file_type: re.compile(
+        rf"(?P<quote>[\"'])[ \t]*+(?:{sign})?[ \t]*+[_\\]?\r?\n[ \t]*+(?:{sign})?[ \t]*+"
+        r"[fFrRbBuU$@]{0,2}(?P=quote)"
+    )
+    for file_type, sign in _signs_by_type(_JOINED_BY).items()
+}
+"""File type → the break between two pieces of a string, which the program joins."""
+_WITH_CONTINUED_LINES = frozenset("c cpp dockerfile javascript makefile python ruby shell typescript".split())
+_GOES_ON = re.compile(r"(?<!\\)\\(?=\r?\n)")
+"""The sign at the end of a line that goes on in the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +179,10 @@ def marks_of(text: str, file_type: str) -> Sequence[Mark]:
         marks += [Mark(*match.span(), "", "line") for match in _TAG_OF_CUE.finditer(text)]
     if comment := _COMMENTS.get(file_type):
         marks += [Mark(*match.span(), "", "line") for match in comment.finditer(text)]
+    if joined := _JOINED_STRINGS.get(file_type):
+        marks += [Mark(*match.span(), "", "line") for match in joined.finditer(text)]
+    if file_type in _WITH_CONTINUED_LINES:
+        marks += [Mark(*match.span(), "", "line") for match in _GOES_ON.finditer(text)]
     marks += [Mark(*match.span(), "", "line") for match in _BEGINNING.finditer(text)]
     return [*disjoint(marks)]
 
