@@ -18,9 +18,10 @@ from rag_core.text.embedded import CHAT
 from rag_core.types import Extracted
 
 _LINE = re.compile(
-    r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})"
-    r"(?:,| um| at|,? a las|(?<!-\d\d)(?<!-\d))[ ]{1,2}"
-    r"(\d{1,2})[:.](\d\d)(?:[:.]\d\d)?(?:[ \u202f\u00a0]?([AaPp])\.?[ ]?[Mm]\.?)?(?:[ ]Uhr)?"
+    r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})"
+    r"(?:,| um| at|,? a las| \u00e0|(?<!-\d\d)(?<!-\d))[ ]{1,2}(?:上午|午前|(?P<late>下午|午後))?"
+    r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?"
+    r"(?:[ \u202f\u00a0]?(?P<half>[AaPp])\.?[ \u202f\u00a0]?[Mm]\.?)?(?:[ ]Uhr)?"
     r"(?:\][ ]?|[ ][-\u2013][ ])"
 )
 """The beginning of a WhatsApp message. A log that writes ``2025-11-08 10:15 - `` has no comma."""
@@ -194,7 +195,7 @@ def _order(matches: Sequence[re.Match[str]]) -> str:
         return "dmy"
     if any(int(match[3]) > 12 for match in matches):
         return "mdy"
-    is_american = any(match[7] for match in matches) and matches[0][2] == "/"
+    is_american = any(match["half"] for match in matches) and matches[0][2] == "/"
     return "mdy" if is_american else "dmy"
 
 
@@ -207,10 +208,10 @@ def _day(match: re.Match[str], order: str) -> date | None:
 
 
 def _clock(match: re.Match[str]) -> str:
-    hour = int(match[5])
-    if match[7]:
-        hour = hour % 12 + 12 * (match[7].lower() == "p")
-    return f"{hour:02}:{match[6]}"
+    hour = int(match["hour"])
+    if match["half"] or match["late"]:
+        hour = hour % 12 + 12 * (match["half"] in (None, *"pP"))
+    return f"{hour:02}:{match['minute']}"
 
 
 def with_its_day(chat: Extracted) -> Extracted:

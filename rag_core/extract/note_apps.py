@@ -1,4 +1,4 @@
-"""Handles what Logseq and Notion add to Markdown: page properties and references to blocks."""
+"""Handles what Logseq, Notion and Joplin add to Markdown: properties and references to blocks."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ _OF_A_HEADER = frozenset(
 _DAYS = frozenset(
     "date|created|created time|created at|date created|updated|last edited time|erstellt|datum".split("|")
 )
+_OF_JOPLIN = re.compile(
+    r"\n[ \t]*\r?\nid: [0-9a-f]{32}\r?\n(?:[a-z_]{1,40}:[^\n]*\n){0,60}?"
+    r"updated_time: (\d{4}-\d\d-\d\d)T[^\n]*\n(?:[a-z_]{1,40}:[^\n]*\n){0,60}type_: \d{1,2}\s*\Z"
+)
+_LONGEST_FOOTER = 4_000  # characters
 _LISTS = {"tags": "tags", "tag": "tags", "alias": "aliases", "aliases": "aliases"}
 
 
@@ -54,12 +59,25 @@ class AppNote:
 def page(text: str, body: int, *, of_notion: bool) -> AppNote:
     """Return the note in ``text``, whose front matter ends at ``body``."""
     note = AppNote(text, body)
+    _read_joplin(note)
     if "::" in text:
         _read_logseq(note)
     note.text = note.text[: note.body] + note_dialects.as_shown(note.text[note.body :])
     if not note.values:
         note.values = _header(note.text[note.body :], of_notion=of_notion)
     return note
+
+
+# --- Joplin -----------------------------------------------------------------------------
+
+
+def _read_joplin(note: AppNote) -> None:
+    """Read what Joplin's own export (RAW) writes after a note. Its title is the first line."""
+    footer = _OF_JOPLIN.search(note.text, max(0, len(note.text) - _LONGEST_FOOTER))
+    if footer:
+        note.text = note.text[: footer.start()]
+        title = note.text.lstrip().partition("\n")[0].strip()
+        note.values = {"title": title, "date": footer[1]} if title else {}
 
 
 # --- Logseq -----------------------------------------------------------------------------

@@ -20,10 +20,11 @@ from rag_core.text.numbers import Span
 from rag_core.text.other_markup import marks_of_language
 
 LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
-"""Types whose JSON quotes, braces and escapes are not shown."""
+"""Types whose JSON quotes, braces and escapes are not shown, nor the stars around bold words."""
 
 _OF_JSON = re.compile(
-    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)|(?<!\w)\*\*(?=\w)|(?<=\S)\*\*(?!\w)',
+    re.M,
 )
 _SHOWN_OF_JSON = {'":': ": ", '",': ", ", ',"': ", ", '","': ", ", "\\n": "\n", "\\r": " ", "\\t": " "}
 _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[^\n]*\n")

@@ -115,6 +115,21 @@ def test_nothing_of_a_short_org_file_is_lost(text: str) -> None:
         assert word not in text or word in shown
 
 
+# --- Joplin -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("body", ["The spokeshave is in drawer 4.", "id: none\n\ntype_: no footer", ""])
+def test_what_joplin_writes_below_a_note_is_no_part_of_it(body: str, end: str) -> None:
+    footer = (
+        f"id: {NOTION}\nparent_id: {NOTION[::-1]}\ncreated_time: 2025-02-03T10:00:00.000Z\n"
+        "updated_time: 2025-02-04T10:00:00.000Z\nauthor: \nsource: joplin-desktop\ntype_: 1"
+    )
+    found = read(f"Wheelwright tools\n\n{body}\n\n{footer}".replace("\n", end), f"{NOTION}.md")
+    assert (found.title, found.date) == ("Wheelwright tools", "2025-02-04")
+    assert found.text.split() == f"Wheelwright tools {body}".split()
+
+
 # --- Logseq -----------------------------------------------------------------------------
 
 

@@ -55,6 +55,11 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "quote": ("markdown", "> the harvest moon\n> rises", "the harvest moon rises"),
     "callout": ("markdown", "> [!note] the harvest\n> moon", "the harvest moon"),
     "signs between": ("markdown", "the harvest, (moon): rises", "the harvest moon rises"),
+    "bold in an exported chat": (
+        "json",
+        '{"content": "the **hunter** moon, **rising**."}',
+        "the hunter moon, rising",
+    ),
     "quotes between": ("text", 'the "harvest" moon said: "it rises"', "the harvest moon said it rises"),
     "quotes with spaces": ("text", "le « vieux » pont", "le vieux pont"),
     "low quotes": ("text", "der „leise“ Wind", "der leise Wind"),
