@@ -25,6 +25,8 @@ _BLOCKS = frozenset(
 _IN_ROWS = frozenset(("td", "th", "option"))
 _OF_DRAWINGS = frozenset(("text", "foreignobject"))
 _UNSHOWN_INPUTS = frozenset("hidden password checkbox radio file range color image".split())
+_NUMBER_OF_NOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*")
+_KIND_OF_NOTE = re.compile(r"\b(?:noteref|doc-noteref|footnote-ref)\b")
 _QUOTES = ("“”", "‘’")
 _DEEPEST_FRAME = 3
 _HEADING = re.compile(r"h[1-6]")
@@ -310,4 +312,17 @@ def _is_hidden(element: _Element) -> bool:
 
 def _is_unseen(element: _Element, tag: str) -> bool:
     is_closed = tag == "dialog" and "open" not in element.attrib
-    return tag in _UNSEEN or is_closed or _is_hidden(element)
+    return tag in _UNSEEN or is_closed or _is_hidden(element) or _is_number_of_note(element, tag)
+
+
+def _is_number_of_note(element: _Element, tag: str) -> bool:
+    """Whether an element is only a raised number that leads to a note, which would become part of the word
+    before it."""
+    inner = element[0] if tag in ("a", "sup") and len(element) == 1 else None
+    link = element if tag == "a" else inner
+    if link is None or "#" not in link.get("href", ""):
+        return False
+    kinds = f"{link.get('role')} {link.get('epub:type')} {link.get('class')}"
+    is_raised = inner is not None and {tag, inner.tag} == {"a", "sup"}
+    is_number = is_raised or bool(_KIND_OF_NOTE.search(kinds))
+    return is_number and bool(_NUMBER_OF_NOTE.fullmatch("".join(element.itertext())))

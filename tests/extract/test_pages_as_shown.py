@@ -33,6 +33,16 @@ SHOWN = {  # source → text
     ),
     "frame": ("<p>a<iframe srcdoc='&lt;p>harvest &amp;lt; moon'>old</iframe>", "a\n\nharvest < moon"),
     "hidden frame": ("<p>a<iframe hidden srcdoc='harvest'></iframe>", "a"),
+    "number of a note": ("<p>harvest<a href=#fn1 role=doc-noteref><sup>1</sup></a> moon", "harvest moon"),
+    "number of a source": (
+        "<p>harvest<sup class=reference><a href=#cite-1>[1]</a></sup> moon",
+        "harvest moon",
+    ),
+    "number of a note in a book": (
+        "<p>harvest<a href=n.xhtml#fn1 epub:type=noteref>1</a> moon",
+        "harvest moon",
+    ),
+    "power": ("<p>x<sup>2</sup> <sup><a href=#up>back to the top</a></sup>", "x2 back to the top"),
     "picture": ("<p>a <img alt=harvest title=sun> moon", "a harvest moon"),
     "readings": (
         "<p><ruby><rb>旧<rb>金<rb>山<rt>jiù<rt>jīn<rt>shān<rtc>San Francisco</rtc></ruby>",
