@@ -25,7 +25,22 @@ MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML, _RTF_COMPRESSED = 0x1013, 0x1009
 _DISPLAY_TO, _DISPLAY_CC = 0x0E04, 0x0E03
 _ATTACHED_MESSAGE = "__substg1.0_3701000D"
-_CODE_PAGES = 0x3FFD, 0x3FDE  # of its texts, and of the body when it was sent
+_PAGE_OF_TEXTS, _LANGUAGE, _PAGE_OF_BODY = 0x3FFD, 0x3FF1, 0x3FDE
+_CHINESE, _SIMPLIFIED = 0x04, (0x0804, 0x1004)
+_PAGES = {
+    **dict.fromkeys((0x05, 0x0E, 0x15, 0x18, 0x1A, 0x1B, 0x1C, 0x24), 1250),
+    **dict.fromkeys((0x02, 0x19, 0x22, 0x23, 0x2F), 1251),
+    **dict.fromkeys((0x01, 0x20, 0x29), 1256),
+    **dict.fromkeys((0x25, 0x26, 0x27), 1257),
+    0x08: 1253,
+    0x1F: 1254,
+    0x0D: 1255,
+    0x2A: 1258,
+    0x1E: 874,
+    0x11: 932,
+    0x12: 949,
+}
+"""Lowest bits of the number of a language → its code page, if it is not 1252."""
 _TEXT, _TEXT_OF_BYTES = 0x001F, 0x001E  # kinds of properties
 _OF_UNICODE, _OF_BYTES = f"{_TEXT:04X}", f"{_TEXT_OF_BYTES:04X}"
 _UTF8 = 65001
@@ -69,14 +84,30 @@ def _mail(written: Storage, head: int, notes: list[str], depth: int = 0) -> Emai
 
 
 def _code_pages(storage: Storage, head: int) -> list[str]:
-    """Return the encodings that a message declares: of its texts, then of its body."""
+    """Return the encodings that a message may have: that of its texts, that of its language, and last that
+    of its body when it was sent."""
     pages: list[str] = []
     rows = {row[2:4]: row for row in _rows(storage, head)}
-    for number in _CODE_PAGES:
+    for number in (_PAGE_OF_TEXTS, _LANGUAGE, _PAGE_OF_BODY):
         if row := rows.get(number.to_bytes(2, "little")):
+            page = int.from_bytes(row[8:12], "little")
+            page = _page_of_language(page) if number == _LANGUAGE else page
             with suppress(Exception):  # the package has an exception of its own for unknown ones
-                pages.append(encoding_from_codepage(int.from_bytes(row[8:12], "little")))
+                pages.append(f"cp{page}" if _is_codec(f"cp{page}") else encoding_from_codepage(page))
     return pages
+
+
+def _is_codec(name: str) -> bool:
+    with suppress(LookupError):
+        return bool(encoding.codec_of(name))
+    return False
+
+
+def _page_of_language(number: int) -> int:
+    """Return the code page of Windows for the language with this number (LCID)."""
+    if number & 0x3FF == _CHINESE:
+        return 936 if number in _SIMPLIFIED else 950
+    return _PAGES.get(number & 0x3FF, 1252)
 
 
 def _rows(storage: Storage, head: int) -> Iterator[bytes]:
@@ -112,7 +143,13 @@ def _row(row: bytes) -> bytes:
     kind, number = int.from_bytes(row[:2], "little"), int.from_bytes(row[2:4], "little")
     if kind == _TEXT_OF_BYTES:
         return _TEXT.to_bytes(2, "little") + row[2:]
-    return row[:8] + _UTF8.to_bytes(8, "little") if number in _CODE_PAGES else row
+    return row[:8] + _UTF8.to_bytes(8, "little") if number in (_PAGE_OF_TEXTS, _PAGE_OF_BODY) else row
+
+
+def _is_utf8(text: bytes) -> bool:
+    with suppress(UnicodeDecodeError):
+        return bool(text.decode("utf-8"))
+    return False
 
 
 def _texts_of_bytes(storage: Storage) -> Iterator[bytes]:
@@ -126,9 +163,10 @@ def _texts_of_bytes(storage: Storage) -> Iterator[bytes]:
 
 
 def _decoder(storage: Storage, pages: Sequence[str], notes: list[str]) -> Callable[[bytes], str]:
-    """Return a function that decodes the texts of a message, which have one encoding. A sentence about a
-    guess is added to ``notes``."""
-    codec, texts = "utf-8", b"\n".join(_texts_of_bytes(storage))
+    """Return a function that decodes the texts of a message. Those that are not UTF-8 have one encoding. A
+    sentence about a guess is added to ``notes``."""
+    held = dict.fromkeys(text for text in _texts_of_bytes(storage) if not _is_utf8(text))
+    codec, texts = "utf-8", b"\n".join(held)
     with suppress(encoding.BinaryError, UnicodeError):
         tried = [encoding.decode(texts, "text", page, is_sure=False) for page in (*pages, "")]
         decoded = next((each for each in tried if not each.warning), tried[-1])
@@ -137,7 +175,7 @@ def _decoder(storage: Storage, pages: Sequence[str], notes: list[str]) -> Callab
 
     def decode(text: bytes) -> str:
         with suppress(UnicodeError):
-            return text.decode(codec)
+            return text.decode("utf-8" if _is_utf8(text) else codec)
         with suppress(encoding.BinaryError, UnicodeError):
             return encoding.decode(text).text
         return text.decode("latin-1")

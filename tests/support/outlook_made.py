@@ -82,8 +82,11 @@ def msg(
     attached: Mapping[str, bytes] | None = None,
     codec: str = "utf-16-le",
     page: int = 65001,
+    page_of: int = 0x3FFD,
+    language: int = 0,
 ) -> bytes:
-    """A message that Outlook saved, with its texts in ``codec``, which it declares as the code ``page``."""
+    """A message that Outlook saved, with its texts in ``codec``, which it declares as the code ``page`` in
+    the property ``page_of``."""
     wide = codec == "utf-16-le"
     kind = 0x1F if wide else 0x1E
     texts = {0x0037: subject, 0x1000: body, 0x0C1A: "Ada", 0x0C1F: "ada@example.org", 0x0E04: "Charles"}
@@ -96,7 +99,8 @@ def msg(
     rows = [_row(number, kind, len(text.encode(codec)) + 1 + wide) for number, text in texts.items()]
     rows += [_row(number, 0x102, len(data)) for number, data in held.items() if data]
     rows += [struct.pack("<HHIq", 0x40, 0x0039, 6, _filetime(datetime(2024, 2, 3, 10, tzinfo=UTC)))]
-    rows += [struct.pack("<HHIII", 0x03, 0x3FDE if wide else 0x3FFD, 6, page, 0)] if page else []
+    rows += [struct.pack("<HHIII", 0x03, 0x3FDE if wide else page_of, 6, page, 0)] if page else []
+    rows += [struct.pack("<HHIII", 0x03, 0x3FF1, 6, language, 0)] if language else []
     counts = struct.pack("<8xIIII8x", 0, len(files), 0, len(files))
     tree["__properties_version1.0"] = counts + b"".join(rows)
     for number, (name, data) in enumerate(files.items()):
@@ -124,6 +128,11 @@ def with_message(outer: bytes, inner: bytes) -> bytes:
         "__properties_version1.0": bytes(8) + row,
     }
     return compound(tree)
+
+
+def with_stream(data: bytes, name: str, stream: bytes) -> bytes:
+    """The message ``data`` with other bytes in a stream that it has."""
+    return compound(_tree(data) | {name: stream})
 
 
 def _tree(data: bytes) -> dict[str, bytes | Tree]:
