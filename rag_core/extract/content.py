@@ -164,7 +164,7 @@ def _suffix_of(data: bytes, suffix: str, *, is_known: bool) -> str:
     if data.startswith(b"PK\x03\x04"):
         return _of_archive(data) if suffix == ".zip" else _of_zip(data, suffix)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        return next((kind for name, kind in _IN_OLE.items() if name.encode("utf-16-le") in data), "")
+        return _of_ole(data, suffix)
     beginning = data[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").lstrip()
     for mark, kind in _BEGINNINGS.items():
         if beginning.startswith(mark) and (not mark.startswith(b"BEGIN") or _RECORD.match(beginning)):
@@ -174,6 +174,14 @@ def _suffix_of(data: bytes, suffix: str, *, is_known: bool) -> str:
     if suffix in _OTHER:
         return ".html" if _PAGE.match(beginning) else ""
     return _of_text(data, beginning, suffix, is_known=is_known)
+
+
+def _of_ole(data: bytes, suffix: str) -> str:
+    """Return the suffix for an old container of Office, or '' if the name may be right: a workbook can hold a
+    text, and an encrypted file says nothing about its content."""
+    kinds = [kind for name, kind in _IN_OLE.items() if name.encode("utf-16-le") in data]
+    is_encrypted = "EncryptedPackage".encode("utf-16-le") in data
+    return "" if is_encrypted or not kinds or suffix in kinds else kinds[0]
 
 
 def _of_named_text(data: bytes, beginning: bytes, suffix: str) -> str:

@@ -431,3 +431,9 @@ def test_a_file_that_is_not_read_is_listed_with_its_reason(library: Library, not
     rows = {row.path: row for row in library.files.all(OWNER, "notes")}
     assert rows["letter.doc"].reason.startswith("This format is not read yet. Save it as DOCX")
     assert rows["talk.mp3"].state == "skipped"
+
+
+@pytest.mark.parametrize("inside", ["WordDocument", "PowerPoint Document", "__properties_version1.0"])
+def test_a_workbook_with_another_document_in_it_is_a_workbook(inside: str) -> None:
+    data = sample("stock.xls") + inside.encode("utf-16-le")
+    assert PHRASE in read(data, "stock.xls").text
