@@ -262,7 +262,7 @@ def test_a_picture_that_is_declined_says_so_and_is_settled(
     ollama.fail("/api/chat", Refusal(400, {"error": "unsupported image"}))
     with library_with(tmp_path, ocr="ollama:eyes", ollama_url=ollama.url) as library:
         index(library, "s", notes)
-        assert "refuses" in library.documents.get(OWNER, "s", "pass.png").warnings[0]
+        assert "refuses" in library.documents.get(OWNER, "s", "pass.png").warnings[1]
         assert run(library).counts.get("unchanged") == 1
 
 
