@@ -16,6 +16,8 @@ from rag_core.text.other_markup import marks_of_language
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
 )
+_GAP_OF_JSON = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\[nrt])+")
+"""Ends of lines and tabs in a string. Without them the next word would begin with their letter."""
 _SLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _TRANSLATIONS = (".po", ".pot")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?P<end>")?')
@@ -185,7 +187,8 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
         if kind == "json" or suffix == ".properties":
             text = _CONTINUED.sub(r"\1\2", text) if suffix == ".properties" else text
             text = _HEX.sub(_of_hex, text)
-            text = _SLASH.sub(r"\1/", text) if kind == "json" else text
+            if kind == "json":
+                text = _GAP_OF_JSON.sub(r"\1 ", _SLASH.sub(r"\1/", text))
         elif kind == "yaml":
             text = _of_yaml(text)
         elif kind == "toml" or suffix in (*_TRANSLATIONS, ".strings"):

@@ -126,6 +126,7 @@ def read(text: str, name: str) -> Extracted | None:
         return None
     if not any(map(str.strip, entries[1:])):
         builder = Builder()
+        builder.begin("heading" if first.day else "text", first.day or "", *filter(None, [first.day]))
         builder.add(first.text)
         return builder.document("text", name, first.book, date=first.day, metadata=first.properties)
     builder, days = Builder(), list[str]()

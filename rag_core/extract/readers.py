@@ -32,6 +32,8 @@ def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ..
     a sentence for each part that could not be read. Raises the errors of `read`."""
     found = read(data, path)
     builder.private = builder.private or found.private
+    if not found.text.strip():
+        add_name(builder, str(path), above)
     for segment in found.segments:
         place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
         headings = (*above, str(path), *segment.heading_path)

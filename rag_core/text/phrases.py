@@ -17,7 +17,7 @@ _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–
 _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
 _IN_RUN = re.compile(f"[{UNBROKEN}]")
 _BETWEEN = (
-    r"(?:\s?[,;:.!?…)\]}>\"”“»’']|\[[\d*†]{1,4}\]){0,4}"  # closing signs, and the marks of notes: [1]
+    r"(?:\s?(?:[,;:.!?…)\]}>\"”“»’']|\[[\d*†]{1,4}\])){0,4}"  # closing signs, and the marks of notes: [1]
     r"\s+(?:[(\[{<¿¡\"“”„«»‘']\s?){0,3}"
 )
 """A pattern for the text between two words that are typed with a space between them."""

@@ -224,6 +224,8 @@ def test_each_highlight_of_a_kindle_is_a_document(library: Library, notes: Path,
         "170-171",
     )
     assert [chunk.content for chunk in view.chunks] == ["Handsome, clever, and rich."]
+    of_day = library.search(OWNER, "8 November 2025 handsome", mode="lexical").hits
+    assert (of_day[0].document.title, of_day[0].reasons) == ("Emma: A Novel (Annotated)", ("every word",))
     whole = library.documents.get(OWNER, "notes", "My Clippings.txt")
     assert [part.title for part in whole.parts] == ["Emma: A Novel (Annotated)", "Moby Dick"]
     with clippings.open("a", encoding="utf-8") as file:

@@ -120,6 +120,12 @@ def test_a_header_without_a_charset_is_read_like_a_file(charset: str) -> None:
     assert subject in read(b"Subject: " + subject.encode(charset) + b"\nFrom: a@b.org\n\nx", "a.eml").text
 
 
+def test_the_name_of_an_attached_picture_without_text_is_found() -> None:
+    picture = leaf("image/png", "", 'Content-Disposition: attachment; filename="kestrel.png"')
+    found = read(message(tree("mixed", leaf("text/plain", "See the picture"), picture)), "a.eml")
+    assert place_of(found, "kestrel.png")[1] == "kestrel.png"
+
+
 def ber(tag: int, *parts: bytes, is_open: bool = False) -> bytes:
     """An element of BER; an open one does not say how long it is."""
     body = b"".join(parts)

@@ -55,6 +55,18 @@ def test_the_address_of_a_link_is_read_once() -> None:
     assert under(found, "Links") == hidden
 
 
+@pytest.mark.parametrize(
+    "written", ['{{HYPERLINK "{0}"}}', '{{HYPERLINK "{0}" \\\\o "tip"}}', ' HYPERLINK "{0}"']
+)
+@pytest.mark.parametrize("result", ["{{{0}}}", "\\ul\\cf2 {0}"])
+def test_the_address_of_a_link_is_not_in_its_sentence(written: str, result: str) -> None:
+    address = "https://example.org/r"
+    field = f"{{\\field{{\\*\\fldinst{written.format(address)}}}{{\\fldrslt{result.format('gate house')}}}}}"
+    found = read(f"{{\\rtf1\\ansi We met at the {field} before lunch\\par}}")
+    assert found.text.startswith("We met at the gate house before lunch")
+    assert under(found, "Links") == address
+
+
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_text_that_is_cut_off_is_read_so_far(cut: int) -> None:
     note = "{\\footnote \\pard Feed it twice a day, in the morning and at night.}"

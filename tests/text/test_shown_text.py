@@ -64,7 +64,7 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "quotes with spaces": ("text", "le « vieux » pont", "le vieux pont"),
     "low quotes": ("text", "der „leise“ Wind", "der leise Wind"),
     "brackets between": ("text", "the [harvest] <moon> {rises}.", "the harvest moon rises"),
-    "mark of a note": ("text", "the harvest[12], or[*] the moon", "the harvest or the moon"),
+    "mark of a note": ("text", "the harvest[12], or[*] the [3] moon", "the harvest or the moon"),
     "hyphen at the end of a line": (
         "text",
         "a long-\n  term and well-\r\nknown lease",
