@@ -68,19 +68,24 @@ def _mail(written: Storage, head: int, notes: list[str], depth: int = 0) -> Emai
         if said := one_line(said, 2000):
             with suppress(ValueError):  # an invalid mail address
                 found[header] = said
-    text, html = _read(lambda: saved.body, ""), _read(lambda: saved.html_body, "")
-    if page := _read(lambda: saved.properties.binary_prop_value(_HTML), b""):
-        declared = pages[-1] if pages else ""
-        html = _read(lambda: encoding.decode(page, "html", declared, is_sure=False).text, html)
-    if not text.strip() and not html:
-        packed = _read(lambda: saved.properties.binary_prop_value(_RTF_COMPRESSED), b"")
-        text = rtf_to_text(unpacked(packed).decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
+    text, html = _bodies(saved, pages[-1] if pages else "")
     found.set_content(_storable(text) + "\n")
     if html:
         found.add_alternative(_storable(html), subtype="html")
     for attachment in storage.iter_attachment_storages():
         _attach(found, attachment, notes, depth)
     return found
+
+
+def _bodies(saved: Message, declared: str) -> tuple[str, str]:
+    """Return the plain and the HTML version of a message. Of one in RTF alone the words are the plain one."""
+    text, html = _read(lambda: saved.body, ""), _read(lambda: saved.html_body, "")
+    if page := _read(lambda: saved.properties.binary_prop_value(_HTML), b""):
+        html = _read(lambda: encoding.decode(page, "html", declared, is_sure=False).text, html)
+    if not text.strip() and not html:
+        packed = _read(lambda: saved.properties.binary_prop_value(_RTF_COMPRESSED), b"")
+        text = rtf_to_text(unpacked(packed).decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
+    return text, html
 
 
 def _code_pages(storage: Storage, head: int) -> list[str]:

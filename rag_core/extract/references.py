@@ -46,7 +46,7 @@ def reference_segments(text: str) -> tuple[Segment, ...]:
 
 def _title(reference: str) -> str:
     """Return the title of a reference without the braces that protect capitals, or '' if it has none."""
-    for entry in bibtex.entries(reference):
+    for entry in bibtex.bib_entries(reference):
         for field in entry.fields:
             if field.name == "title":
                 value = reference[field.start : min(field.end, field.start + _LONGEST_TITLE)]

@@ -23,7 +23,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BibEntry:
     """A reference in a text."""
 
     start: int  #: Where its line begins.
@@ -31,7 +31,7 @@ class Entry:
     fields: tuple[Field, ...]
 
 
-def entries(text: str) -> Iterator[Entry]:
+def bib_entries(text: str) -> Iterator[BibEntry]:
     """Yield the references in ``text``, in order. A damaged reference ends where it cannot be read."""
     place = 0
     while head := _ENTRY.search(text, place):
@@ -42,7 +42,7 @@ def entries(text: str) -> Iterator[Entry]:
             fields.append(Field(name[1].lower(), start, end))
         if closing := _ENTRY_END.match(text, place):
             place = closing.end()
-        yield Entry(head.start(), place, tuple(fields))
+        yield BibEntry(head.start(), place, tuple(fields))
 
 
 def _value(text: str, start: int) -> tuple[int, int, int]:

@@ -29,7 +29,7 @@ Cell = list[Span]
 """The lines of a cell."""
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """A span of the source, and what stands before it as it is read."""
 
     before: str
@@ -37,22 +37,22 @@ class Part(NamedTuple):
     end: int
 
 
-def reading_order(text: str, file_type: str) -> list[Part]:
+def reading_order(text: str, file_type: str) -> list[TablePart]:
     """Return the spans of a passage in the order in which they are read: each cell of a drawn table as a
     whole, with bars around it."""
     if file_type not in _WITH_DRAWN_TABLES or not _HAS_TABLE.search(text):
-        return [Part("", 0, len(text))]
+        return [TablePart("", 0, len(text))]
     lines = [match.span() for match in _LINE.finditer(text) if match[0]]
-    parts: list[Part] = []
+    parts: list[TablePart] = []
     place = 0
     for first, last, rows in _tables(text, lines):
-        parts.append(Part("", place, first))
+        parts.append(TablePart("", place, first))
         for row in rows:
             for before, cell in zip(["\n| ", *[" | "] * len(row)], row, strict=False):
-                parts += [Part("\n" if number else before, *span) for number, span in enumerate(cell)]
-            parts.append(Part(" |\n", row[-1][-1][1], row[-1][-1][1]))
+                parts += [TablePart("\n" if number else before, *span) for number, span in enumerate(cell)]
+            parts.append(TablePart(" |\n", row[-1][-1][1], row[-1][-1][1]))
         place = last
-    return [*parts, Part("", place, len(text))]
+    return [*parts, TablePart("", place, len(text))]
 
 
 def _tables(text: str, lines: Sequence[Span]) -> Iterator[tuple[int, int, list[list[Cell]]]]:

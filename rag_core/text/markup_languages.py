@@ -208,7 +208,7 @@ def _language(roles: str, shown: Mapping[str, str] = MappingProxyType({})) -> La
 
 _TEX_LANGUAGE = _language(_TEX, _SHOWN_OF_TEX)
 _PLAIN_LANGUAGE = _language(_PLAIN)
-LANGUAGES: Mapping[str, Language] = MappingProxyType(
+MARKUP_LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {
         "org": _language(_ORG),
         "rst": _language(_RST),

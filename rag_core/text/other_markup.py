@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rag_core.text.inline import INLINE_TAGS, REFERENCE, Mark, MarkKind
-from rag_core.text.markup_languages import LANGUAGES, Language
+from rag_core.text.markup_languages import MARKUP_LANGUAGES, Language
 
 _NAME = re.compile("[a-zA-Z]+")
 _BETWEEN_ARGUMENTS = re.compile(r"(?<!\\)[ \t]+|\"")
@@ -41,7 +41,7 @@ def marks_of_language(text: str, file_type: str) -> list[Mark]:
     """Return the marks of a text in one of these languages, in order and disjoint. Other types have none."""
     if file_type == "xml":
         return [*_of_xml(text)]
-    language = LANGUAGES.get(file_type)
+    language = MARKUP_LANGUAGES.get(file_type)
     return _Reader(text, language).marks() if language else []
 
 

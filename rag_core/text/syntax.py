@@ -62,7 +62,7 @@ def _values(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _of_references(text: str) -> Iterator[Span]:
     """Yield the entry types, keys and fields of BibTeX, except the values of fields that people read."""
-    for entry in bibtex.entries(text):
+    for entry in bibtex.bib_entries(text):
         place = entry.start
         for field in entry.fields:
             if field.name not in _READ_FIELDS:
