@@ -54,11 +54,17 @@ class ExportedMessage:
     text: str
 
 
+def line_of_day(day: date) -> str:
+    """Return the line above what was said on a day. It is found, but neither embedded nor shown in a snippet
+    (`rag_core.text.syntax`)."""
+    return f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})"
+
+
 def chat_document(file_type: str, name: str, title: str, messages: Sequence[ExportedMessage]) -> Extracted:
     """Return a document of type ``file_type`` with the messages in order, under their days."""
     builder = Builder()
     for day, of_day in groupby(messages, key=lambda message: message.day):
-        heading = f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})"
+        heading = line_of_day(day)
         for number, part in enumerate(_talks(of_day)):
             if number:
                 builder.begin(CHAT, day.isoformat(), heading)

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from rag_core.extract.building import Builder, one_line
+from rag_core.extract.chats import line_of_day
 from rag_core.files.slices import Sliced, find_all
 from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
@@ -126,8 +127,9 @@ def read(text: str, name: str) -> Extracted | None:
         return None
     if not any(map(str.strip, entries[1:])):
         builder = Builder()
-        builder.begin("heading" if first.day else "text", first.day or "", *filter(None, [first.day]))
-        builder.add(first.text)
+        if first.day:
+            builder.add(line_of_day(date.fromisoformat(first.day)))
+        builder.add(first.text, gap="\n")
         return builder.document("text", name, first.book, date=first.day, metadata=first.properties)
     builder, days = Builder(), list[str]()
     for entry in entries:

@@ -223,7 +223,9 @@ def test_each_highlight_of_a_kindle_is_a_document(library: Library, notes: Path,
         "12",
         "170-171",
     )
-    assert [chunk.content for chunk in view.chunks] == ["Handsome, clever, and rich."]
+    assert [chunk.content for chunk in view.chunks] == [
+        "2025-11-08 (Saturday, 8 November 2025)\nHandsome, clever, and rich."
+    ]
     of_day = library.search(OWNER, "8 November 2025 handsome", mode="lexical").hits
     assert (of_day[0].document.title, of_day[0].reasons) == ("Emma: A Novel (Annotated)", ("every word",))
     whole = library.documents.get(OWNER, "notes", "My Clippings.txt")
