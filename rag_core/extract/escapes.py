@@ -85,6 +85,8 @@ _LETTER = re.compile(
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z^_])")
 """A terminal code that sets colours, moves the cursor or sets the title of the window."""
 
+_OVERSTRUCK = re.compile("[^\n\b]\b")
+"""A letter that a terminal prints another one over, as ``man x > file`` writes bold words."""
 _IN_WORD = re.compile(r"[^\W_](?:\*{1,3}|~~|==|</?[A-Za-z]{1,6}>)[^\W_]")
 """Signs of emphasis, or a tag, inside a word."""
 _WITH_MARKS_IN_WORDS = frozenset(
@@ -120,6 +122,8 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
     Codes of terminals and markup inside words, in strings of JSON and in cells of tables are left out.
     Escapes of signs stay where these mean something to the format.
     """
+    if "\b" in text:
+        text = _OVERSTRUCK.sub("", text)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if kind in _WITH_MARKS_IN_WORDS or (kind == "markdown" and _IN_WORD.search(text)):

@@ -11,6 +11,7 @@ from rag_core.extract import extract
 VALUES = [
     ("a.json", r'{"name": "M\u00fcller", "city": "\u6771\u4eac"}', '{"name": "Müller", "city": "東京"}'),
     ("a.json", r'{"a": "one\nrow\r\n\ttwo\\new"}', r'{"a": "one row two\\new"}'),
+    ("man.txt", "N\bNA\bAM\bME\bE\n_\bs_\bp_\bin", "NAME\nspin"),
     ("a.jsonl", '{"a": "\\ud83c\\udf31"}\n{"b": "\\u00e9"}\n', '{"a": "🌱"}\n{"b": "é"}\n'),
     ("a.properties", r"greeting=Gr\u00fc\u00dfe", "greeting=Grüße"),
     ("a.properties", "greeting=error \\\n    budget\n", "greeting=error \n    budget\n"),

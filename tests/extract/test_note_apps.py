@@ -62,7 +62,8 @@ ORG = """:PROPERTIES:
 First words.
 * TODO [#A] Feeding :routine:daily:
 See [[id:0b7c1f7e-0000-4000-8000-000000000002][the oven notes]], [[file:stone.org::*Heat][the stone]],
-[[https://example.org][a page]].
+[[https://example.org][a
+page]].
 ** Evening
 Rye flour.
 """
@@ -88,7 +89,7 @@ def test_an_org_file_says_what_it_is(title: str, tags: str, date: str) -> None:
     assert found.metadata["roam_refs"] == "https://example.org/bread"
     assert [each.heading_path for each in found.segments] == [(), ("Feeding",), ("Feeding", "Evening")]
     assert found.text[found.segments[0].start :].startswith("First words.")
-    assert "See the oven notes, the stone,\na page (https://example.org)." in found.text
+    assert "See the oven notes, the stone,\na\npage (https://example.org)." in found.text
     assert [(link.target, link.heading, link.label) for link in found.links] == [
         ("0b7c1f7e-0000-4000-8000-000000000002", "", "the oven notes"),
         ("stone.org", "Heat", "the stone"),
