@@ -70,6 +70,17 @@ _TEXTS = {
     "a.bib": f"@book{{a1,\n title = {{{PHRASE}}},\n year = 1999\n}}\n\n@misc{{b2,\n title = {{Sea}}\n}}\n"
     * 3,
     "result.json": json.dumps(TELEGRAM).replace("Good night", PHRASE),
+    "feed.xml": f"<rss><d>&lt;p&gt;{PHRASE} &lt;/p&gt;</d><e><![CDATA[<p>Sea</p>]]></e></rss>\n",
+    "a.typ": f"= Tea\n\n{PHRASE} *now* #emph[and _then_] // no\n/* not */ @key #footnote[Sea]\n" * 4,
+    "a.texi": f"@node Tea\n@chapter Tea\n\n{PHRASE} @code{{x}}@footnote{{Sea}}\n@c no\n" * 4,
+    "a.textile": f'h1. Tea\n\n{PHRASE} *now* "a link":https://example.org\n|_. a|b|\n' * 4,
+    "a.wiki": f"== Tea ==\n{PHRASE} '''now''' [[Sea|the sea]] {{{{a|b}}}}\n{{| a\n|-\n| b || c\n|}}\n" * 4,
+    "a.tid": f"title: Tea\ntags: [[green tea]] a\ncreated: 20251108101500000\n\n! Tea\n{PHRASE} ''now''\n",
+    "a.1": f".TH TEA 1\n.SH NAME\ntea \\- {PHRASE}\n.SH MORE\n\\fBnow\\fR and\n.BR then (1)\n" * 4,
+    "a.rst": f"+-----+------+\n| {PHRASE} |\n+=====+======+\n| a   | b    |\n+-----+------+\n\n"
+    "==== ====\na    b\n==== ====\nc    d\n==== ====\n",
+    "joplin.md": f"Tea\n\n{PHRASE}\n\n"
+    f"id: {BLOCK.replace('-', '')}\nupdated_time: 2025-02-04T10:00:00.000Z\ntype_: 1",
     "keep.json": json.dumps({"isTrashed": False, "title": "Tea", "textContent": PHRASE}),
     "a.canvas": json.dumps({"nodes": [{"id": "a", "type": "text", "text": PHRASE}], "edges": []}),
 }
