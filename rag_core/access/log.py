@@ -80,7 +80,8 @@ class ServerLog(logging.Filter):
 
 
 def limit(loggers: Iterable[str]) -> None:
-    """Add a `ServerLog` filter to `SERVER_LOGGERS` and to these loggers."""
+    """Add a `ServerLog` filter, which drops and shortens messages, to `SERVER_LOGGERS` and to the loggers of
+    these names."""
     server_log = ServerLog()
     for name in (*SERVER_LOGGERS, *loggers):
         logging.getLogger(name).addFilter(server_log)

@@ -77,7 +77,7 @@ Size = Annotated[int, BeforeValidator(len)]
 OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 DocumentState = Literal["indexed"] | FileState
-_Pending = Annotated[int, described("Passages that are found by words only until they are embedded.")]
+_Pending = Annotated[int, described("Number of passages not embedded yet, which are found by words only.")]
 _OnDisk = Annotated[TextOrNull, described("Null for a guest.")]
 _Anchor = Annotated[str | None, described("The place, such as `page 3`. Null if line numbers say it.")]
 
@@ -132,7 +132,7 @@ class Hit(Shown):
 class Freshness(Shown):
     looking: Annotated[bool, described("Whether a run is still looking for changed files.")]
     reading: Annotated[int, described("Number of files that a run still has to read.")]
-    waiting: Annotated[int, described("Passages that are found by words only until they are embedded.")]
+    waiting: Annotated[int, described("Number of passages not embedded yet, which are found by words only.")]
     failed: Annotated[int, described("Number of files that could not be read.")]
     eta_seconds: Annotated[Seconds, described("Seconds until a run has finished its present phase.")] = at(
         "eta"

@@ -64,7 +64,8 @@ def number(low: float, high: float) -> Kind:
 
 
 def choice(*words: str) -> Kind:
-    """Return the kind for these words, in upper or lower case."""
+    """Return the kind for settings whose value is one of ``words``, which are in lower case. A value in upper
+    case is read in lower case."""
     schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
     return Kind(f"{', '.join(words[:-1])} or {words[-1]}", schema, advice="Write one of these words.")
 

@@ -164,7 +164,7 @@ def decode(data: bytes, file_type: str = "text", charset: str = "", *, is_sure: 
     decoded = _of_bytes(data, file_type, charset) if is_sure else _of_doubtful(data, file_type, charset)
     if not zeros:
         return decoded
-    said = "A few zero bytes were replaced." if are_few else "Zero bytes between its words were replaced."
+    said = "A few zero bytes were replaced." if are_few else "Zero bytes between words were read as spaces."
     text = decoded.text.replace("\0", "\ufffd")
     return replace(decoded, text=text, warning=f"{decoded.warning} {said}".strip())
 

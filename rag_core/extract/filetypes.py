@@ -215,8 +215,9 @@ def package_of(path: PurePosixPath) -> Extension | None:
 
 
 def reader_in_worker(path: PurePosixPath) -> Extension | None:
-    """Return the reader of the file at ``path`` in the worker process, or None for text files. It is a
-    package, or one of our modules as an entry point without a package."""
+    """Return what reads the file at ``path`` in the worker process, judged by its name: one of our modules,
+    with '' as its ``package``, or an installed package. None if the file is read as text, without the
+    worker."""
     suffix = path.suffix.lower()
     if module := READER_MODULES.get(suffix):
         target = f"rag_core.extract.{module}:read"

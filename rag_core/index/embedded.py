@@ -126,8 +126,9 @@ class ReadPicture:
 
 
 def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
-    """Whether a note may show a picture of its source. It may not if the owner excluded the picture or if a
-    rule makes the picture private, because other viewers may see the note."""
+    """Whether the notes of a source may show the picture at the path ``picture`` in it, and contain its text.
+    They may not if the owner excluded the picture or a rule makes it private: other viewers may see a note
+    that embeds it."""
     if sources.is_excluded(db, source_id, picture):
         return False
     return not privacy.hides_file(db, sources.by_id(db, source_id), picture)

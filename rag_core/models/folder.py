@@ -67,7 +67,7 @@ class FolderModel(InProcess):
 
 class _SentenceTransformer(FolderModel):
     package, module = "sentence-transformers", "sentence_transformers"
-    remedy = "Check that the folder holds a whole model, and that the device is there."
+    remedy = "Check that the model's files are complete, and that `device` is a device of this computer."
 
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
         model = package.SentenceTransformer(where, device=options.device, local_files_only=options.offline)

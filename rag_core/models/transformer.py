@@ -31,8 +31,8 @@ class Transformer:
 
     Args:
         graph: The ONNX file.
-        width: The length of the vectors of a built-in model, which then has the output `states`, too; 0 for
-            other models.
+        width: The length of the vectors of a built-in embedder, whose graph then also returns the vectors of
+            all tokens (see ``states``); 0 for any other model.
 
     """
 

@@ -62,9 +62,11 @@ def target(db: sqlite3.Connection) -> str:
 
 
 def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
-    """Queue the copies of all chunks to be sent or removed again, or only of those that meet the SQL
-    condition ``among``. Chunks that are gone stay queued. Without a remote index, the queue is emptied
-    instead."""
+    """Queue all chunks, or only those that meet the SQL condition ``among``. The next flush sends their
+    copies to the remote index again, or deletes them there, even those that it refused before.
+
+    Rows of deleted chunks stay queued. Without a remote index, the queue is emptied instead.
+    """
     if target(db):
         db.execute(f"INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks WHERE {among} ORDER BY id")
     else:
@@ -90,7 +92,7 @@ def wants_recheck(db: sqlite3.Connection) -> bool:
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Queue the copies of the chunks ``keys`` to be sent or removed again."""
+    """Queue the chunks ``keys``, so that the next flush sends or deletes their copies again."""
     db.executemany("INSERT OR REPLACE INTO outbox (key) VALUES (?)", [(key,) for key in keys])
 
 

@@ -150,7 +150,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             raise VectorError(
                 f"The index {self.address!r} is there already and has dimension {has[0]} and distance"
                 f" {has[1]!r} instead of {needs[0]} and {needs[1]!r}.",
-                f"It cannot be changed, but deleted if nobody needs it. {self.other_place}",
+                f"It cannot be changed. Delete it if nobody needs it. {self.other_place}",
             )
         theirs = self._adopt(found, owner)
         if theirs == owner:

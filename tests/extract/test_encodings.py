@@ -159,7 +159,7 @@ def test_a_zero_byte_does_not_make_a_short_text_binary(data: bytes) -> None:
 def test_zero_bytes_that_fill_up_records_are_space(data: bytes, text: str) -> None:
     found = read(data)
     assert found.text == text
-    assert found.warnings[0].endswith("Zero bytes between its words were replaced.")
+    assert found.warnings[0].endswith("Zero bytes between words were read as spaces.")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ def _library(settings: Settings) -> Library:
 
 
 def cached_search(viewer: Viewer, request: SearchState, mode: Mode) -> Answer:
-    """Return ``Library.search``, cached until a store changes. The state of the files is read each time.
+    """Return ``Library.search``, cached until a store changes. Whether the files of the owner's hits have
+    changed or are gone is looked up at every call.
 
     An answer with notices is not cached, because their cause (such as a missing model) may vanish without a
     change in a store.

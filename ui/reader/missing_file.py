@@ -46,7 +46,8 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
                 key="missing_file_path",
                 placeholder="tea.md",
                 autocomplete="off",
-                help="A name is enough if no other file has it. A path is as this page or the disk has it.",
+                help="If no other file has this name, the name is enough. Otherwise write the path that this"
+                " page shows, or the whole path on this computer.",
             ).strip()
             query = st.text_input(
                 "Query that should find it",

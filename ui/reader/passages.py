@@ -335,7 +335,11 @@ def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: SearchOrigin) -> str:
-    """Return the range of passages shown, with links to earlier and later ones; '' if all are shown."""
+    """Return the line around a page of passages, as HTML: the passages that it shows (indexes ``start`` to
+    ``end``, ``end`` excluded), and links to earlier and later ones. '' if the page shows all passages.
+
+    A full page has ``most`` passages. The links keep the search of ``origin``.
+    """
     total = len(view.chunks)
     if end - start == total:
         return ""

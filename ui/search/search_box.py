@@ -104,7 +104,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """Everything that the component shows."""
+    """What the component of the search page shows: the box, one line about the stores, and the answer."""
 
     search: str  #: The search in the address of the page.
     text: str  #: The search that was answered.

@@ -29,7 +29,7 @@ def show_configuration() -> None:
         "Configuration",
         anchor=False,
         help="The first that has a value wins: an option, an environment variable, .env, config.yaml."
-        " Changes of these files apply when they are saved.",
+        " Changes to these files apply as soon as you save them.",
     )
     for warning in settings.warnings:
         show_warning(warning)
