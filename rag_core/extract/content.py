@@ -57,6 +57,8 @@ _IN_ZIP = {
 }
 """Bytes in an archive → its format. Names and uncompressed members can be found without unpacking."""
 _LONGEST_MIMETYPE = 100
+_DAMAGED = (BadZipFile, KeyError, ValueError, OSError, EOFError, RuntimeError, zlib.error)
+"""What a damaged archive raises."""
 _IN_OLE = {
     "__properties_version1.0": ".msg",
     "WordDocument": ".doc",
@@ -225,7 +227,7 @@ def _of_archive(data: bytes) -> str:
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             names = frozenset(archive.namelist())
-    except (BadZipFile, ValueError, OSError, NotImplementedError):
+    except _DAMAGED:
         return ""
     if "mimetype" in names and (found := _by_packed_mimetype(data)):
         return found
@@ -240,7 +242,7 @@ def _by_packed_mimetype(data: bytes) -> str:
     try:
         with ZipFile(io.BytesIO(data)) as archive, archive.open("mimetype") as member:
             return _IN_ZIP.get(b"mimetype" + member.read(_LONGEST_MIMETYPE).strip(), "")
-    except (BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError, zlib.error):
+    except _DAMAGED:
         return ""
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from rag_core.errors import NotText
+from rag_core.errors import ExtractError, NotText
 from rag_core.extract import extract
 from rag_core.extract.tnef import unpacked
 from rag_core.library import Library
@@ -143,6 +145,18 @@ WITHOUT_SUFFIX = [
     ("stats", f"#!/usr/bin/Rscript\n# {PHRASE}\n".encode(), "r"),
     ("README", f"{PHRASE}\n".encode(), "text"),
 ]
+
+
+def test_an_archive_that_ends_inside_its_media_type_is_damaged() -> None:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        archive.writestr("mimetype", b"x")
+    packed = bytearray(written.getvalue())
+    for place in (20, 24):  # its sizes in the directory, which are beyond the end now
+        place += packed.find(b"PK\x01\x02")
+        packed[place : place + 2] = b"\xff\x7f"
+    with pytest.raises(ExtractError, match="is damaged or not a"):
+        extract(bytes(packed), PurePosixPath("letter.odt"))
 
 
 @pytest.mark.parametrize(("name", "data", "kind"), LYING + WITHOUT_SUFFIX)
