@@ -113,7 +113,8 @@ _NOT_SHOWN = ("Cc", "Cs", "Zl", "Zp")  # categories of Unicode
 _LONGEST = 40
 """Maximum number of emphasized characters inside a word. If there are more, or several words, a space is
 missing next to them."""
-_INDENTED = ("    ", "\t")  # lines of code
+_INDENTED = ("    ", "\t")
+_ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
@@ -151,6 +152,7 @@ def _with_whole_words(text: str, kind: str) -> str:
     opened: dict[str, Mark] = {}
     marks = read_markup(text).marks if kind == "markdown" else marks_of_language(text, kind)
     by_start = {mark.start: mark for mark in marks}
+    code = _lines_of_code(text) if kind == "markdown" else frozenset()
     for mark in marks:
         tag = _FORMATTING.fullmatch(text, mark.start, mark.end)
         if tag and not tag[1]:
@@ -160,15 +162,29 @@ def _with_whole_words(text: str, kind: str) -> str:
         if (
             opener
             and mark.kind != "aside"
-            and not _is_code(text, kind, opener)
+            and text.rfind("\n", 0, opener.start) + 1 not in code
             and _is_in_word(text, opener, mark, is_sign=is_sign)
         ):
             left_out += opener, mark
     return without_marks(text, sorted(left_out))
 
 
-def _is_code(text: str, kind: str, mark: Mark) -> bool:
-    return kind == "markdown" and text.startswith(_INDENTED, text.rfind("\n", 0, mark.start) + 1)
+def _lines_of_code(text: str) -> frozenset[int]:
+    """Return where the indented lines of a note begin that are code: after an empty line, outside lists."""
+    starts: list[int] = []
+    place = 0
+    is_list, may_be_code = False, True
+    for line in text.splitlines(keepends=True):
+        if not line.strip():
+            may_be_code = True
+        elif line.startswith(_INDENTED) and may_be_code and not is_list:
+            starts.append(place)
+        else:
+            is_text = may_be_code and not line.startswith(_INDENTED)
+            is_list = _ITEM.match(line) is not None or (is_list and not is_text)
+            may_be_code = False
+        place += len(line)
+    return frozenset(starts)
 
 
 def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool:

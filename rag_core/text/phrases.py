@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from rag_core.text.cells import cells_apart, cells_of_source_apart, rows_apart
 from rag_core.text.shown import shown
-from rag_core.text.words import LETTER, UNBROKEN, fold, name_key, split_words, units, without_invisible
+from rag_core.text.words import LETTER, UNBROKEN, fold, split_words, units
 from rag_core.types import Phrase
 
 _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
@@ -67,4 +67,4 @@ def shows_phrase(text: str, file_type: str, phrase: str) -> bool:
 
 
 def _compared(text: str) -> str:
-    return name_key(without_invisible(text))
+    return fold(text.translate(_AS_TYPED)).strip()

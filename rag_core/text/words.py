@@ -49,11 +49,13 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
 UNBROKEN = _UNSPACED.replace("\uac00-\ud7a3", "")  # Hangul has spaces, and lines break at them
-_BREAK = re.compile(f"(?<=[{UNBROKEN}])[ \t]*\r?\\n[ \t\u3000]*(?=[{UNBROKEN}])")
-"""A line break inside a run, which readers ignore."""
+_BREAK = re.compile(
+    f"(?<=[{UNBROKEN}])(?:[ \t]*\r?\\n[ \t\u3000>]*"
+    rf"|\[(?:\[(?:[^\[\]|\n]{{1,200}}\|)?)?|\]\]|\]\([^()\s]{{1,2000}}\))(?=[{UNBROKEN}])"
+)
+"""A line break, or the signs of a link, inside a run. Readers do not see them."""
 
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
-_NOT_SEEN = str.maketrans("", "", _INVISIBLE)
 # Marks belong to the letter before them, as in Thai and Hindi. Python does not count them as letters.
 _EVERY_MARK = {c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M")}
 _EVERY_MARK.update(_INVISIBLE)
@@ -74,8 +76,9 @@ _LETTERS = str.maketrans(
 )
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
-_OTHER_ACCENTS = re.compile(  # accents of Greek, ё, vowel signs of Hebrew
+_OTHER_ACCENTS = re.compile(  # accents of Greek, ё, vowel signs of Hebrew and Arabic
     "[\u0300-\u036f](?<=[α-ω].)[\u0300-\u036f]*|\u0308(?<=е.)|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]+"
+    "|[\u0640\u064b-\u0652\u0670]+"
 )
 _DIGITS = re.compile("[0-9]+")
 _LONGEST_NUMBER = 12  # maximum number of digits that are compared as a number
@@ -120,11 +123,6 @@ def arabic_stem(word: str) -> str:
 def name_key(name: str) -> str:
     """Return a name in the form in which links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
-
-
-def without_invisible(text: str) -> str:
-    """Return ``text`` without invisible characters inside words, such as soft hyphens."""
-    return text.translate(_NOT_SEEN)
 
 
 def name_order(name: str) -> str:

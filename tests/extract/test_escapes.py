@@ -11,6 +11,12 @@ from rag_core.extract import extract
 VALUES = [
     ("a.json", r'{"name": "M\u00fcller", "city": "\u6771\u4eac"}', '{"name": "Müller", "city": "東京"}'),
     ("a.json", r'{"a": "one\nrow\r\n\ttwo\\new"}', r'{"a": "one row two\\new"}'),
+    (
+        "a.md",
+        "- one\n\t- **Ost**friesland\n\n\t  and **Bre**men\n",
+        "- one\n\t- Ostfriesland\n\n\t  and Bremen\n",
+    ),
+    ("a.md", "1. one\n\n    **Bre**men\n\nText\n", "1. one\n\n    Bremen\n\nText\n"),
     ("man.txt", "N\bNA\bAM\bME\bE\n_\bs_\bp_\bin", "NAME\nspin"),
     ("a.jsonl", '{"a": "\\ud83c\\udf31"}\n{"b": "\\u00e9"}\n', '{"a": "🌱"}\n{"b": "é"}\n'),
     ("a.properties", r"greeting=Gr\u00fc\u00dfe", "greeting=Grüße"),
@@ -113,6 +119,8 @@ VALUES = [
     ("a.adoc", "H~2~O, **un**able, 2^10^", "H2O, unable, 2^10^"),
 ]
 AS_WRITTEN = [
+    ("a.md", "Code:\n\n    a**b**c\n\n\td**e**f\n"),
+    ("a.md", "- one\n\nText\n\n    a**b**c\n"),
     ("a.json", r'{"a": "\u0022 \u000a \\u00fc \ud83c"}'),
     ("a.tex", r"one \\ \section{x} \cite{k} \url{u} \left( \omega"),
     ("a.tex", r"\frac{a}{b} \section{Tea} x_{2} $a^{b}c$ {lll}"),

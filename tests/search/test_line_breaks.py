@@ -29,6 +29,22 @@ def test_a_word_is_found_across_a_line_break(tmp_path: Path, word: str, line_bre
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "吃了[小笼包](https://x.example)真好",
+        "- 一\n    - 吃了**小笼包**真好",
+        "- 一\n\t- 吃了==小笼包==真好",
+        "- 一\n\n    吃了[[点心|小笼包]]真好",
+        "> 吃了小笼\n> 包真好",
+    ],
+)
+def test_markup_inside_a_run_is_nothing(tmp_path: Path, text: str) -> None:
+    with stores_of(tmp_path, {"notes/a.md": f"# Note\n\n{text}\n", "notes/b.md": "Nothing.\n"}) as library:
+        hits = library.search(OWNER, '"吃了小笼包真好"', mode="lexical").hits
+    assert [hit.document.path for hit in hits if hit.relevant] == ["a.md"]
+
+
+@pytest.mark.parametrize(
     ("text", "phrase", "is_held"),
     [
         ("한국\n어", "한국어", False),

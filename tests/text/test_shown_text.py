@@ -55,6 +55,12 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "quote": ("markdown", "> the harvest moon\n> rises", "the harvest moon rises"),
     "callout": ("markdown", "> [!note] the harvest\n> moon", "the harvest moon"),
     "signs between": ("markdown", "the harvest, (moon): rises", "the harvest moon rises"),
+    "dots of ё": ("text", "Ёжик нашёл фонарь", "ежик нашел фонарь"),
+    "vowel signs": ("text", "كَتَبَ الوَلَدُ", "كتب الولد"),
+    "capitals of Turkish": ("text", "İNCİR AĞACI", "incir ağacı"),
+    "letters joined": ("text", "l'œuvre du cœur", "l'oeuvre du coeur"),
+    "accents left out": ("text", "la crème brûlée", "la creme brulee"),
+    "accents of Greek": ("text", "Γιώργος είναι", "γιωργος ειναι"),
     "bold in an exported chat": (
         "json",
         '{"content": "the **hunter** moon, **rising**."}',
