@@ -16,6 +16,15 @@ _Replacement = str | Callable[[re.Match[str]], str]
 _CODE_OF_ORG = frozenset(("SRC", "EXAMPLE", "QUERY", "EXPORT"))
 _EMBEDDED = frozenset(("embed", "video", "youtube", "vimeo", "tweet", "twitter", "pdf", "iframe", "cloze"))
 _STATES = frozenset(("TODO", "DONE"))
+_LABELS = frozenset("note tip info warning danger caution important question example success failure".split())
+"""Names of boxes that are shown above a box without a title."""
+
+_ATTRIBUTE = (
+    r"(?:[.#][A-Za-z][\w:.-]{0,60}|:[A-Za-z][\w-]{0,40}[ \t][^{},\n]{1,60}"
+    r"|[A-Za-z][\w-]{0,40}=(?:\"[^\"\n]{0,200}\"|[^\s\"'{},;]{1,60}))"
+)
+_ATTRIBUTES = rf"\{{:?[ ]?{_ATTRIBUTE}(?:[ ,]{{1,3}}{_ATTRIBUTE}){{0,9}}[ ]?\}}"
+"""Such as ``{#id .class width=50%}`` of Pandoc and ``{:height 200}`` of Logseq."""
 
 
 def as_shown(text: str) -> str:
@@ -51,6 +60,11 @@ def _of_macro(match: re.Match[str]) -> str:
     return match[2].strip() if name in _EMBEDDED else ""
 
 
+def _of_box(match: re.Match[str]) -> str:
+    """Return the name of a box that has no title, if it is shown then."""
+    return match[1] + (match[2] if match[2] and match[2].lower() in _LABELS else "")
+
+
 _RULES: tuple[tuple[str, re.Pattern[str], _Replacement], ...] = (
     (
         "#+",
@@ -60,30 +74,46 @@ _RULES: tuple[tuple[str, re.Pattern[str], _Replacement], ...] = (
     (
         "{{",
         re.compile(
-            r"\{\{(\[\[(?:TODO|DONE|query|embed|table|kanban|video|pdf|iframe)\]\]:?|TODO|DONE|embed|query|video"
-            r"|youtube|vimeo|tweet|twitter|pdf|iframe|cloze|renderer|function|namespace|word-count|zotero)"
-            r"(?=[ \t:}])([^{}\n]{0,1000})\}\}"
+            r"\{\{(\[\[(?:TODO|DONE|query|embed|table|kanban|video|pdf|iframe)\]\]:?(?=[ \t:}])"
+            r"|(?:TODO|DONE)(?=[ \t}])|(?:embed|query|video|youtube|vimeo|tweet|twitter|pdf|iframe|cloze"
+            r"|renderer|function|namespace|zotero)(?=:?[ \t]{1,9}[^\s{}]))([^{}\n]{0,1000})\}\}"
         ),
         _of_macro,
     ),
-    ("^^", re.compile(r"(?<!\^)\^\^(?=[^\s^])([^\n^]{1,500})(?<=\S)\^\^(?!\^)"), r"==\1=="),
-    ("::", re.compile(r"(?<![:\w])::(?=[^\s:])([^:\n]{1,200})(?<=\S)::(?![:\w])"), r"==\1=="),
-    ("++", re.compile(r"(?<![+\w])\+\+(?=[^\s+])([^+\n]{1,200})(?<=\S)\+\+(?![+\w])"), r"\1"),
-    ("^", re.compile(r"^[ \t]*\^[A-Za-z0-9-]{1,60}[ \t]*$", re.M), ""),
-    ("^", re.compile(r"(?<=[A-Za-z)])\^(-?\d{1,3})\^|(?<=\d)\^(st|nd|rd|th)\^"), lambda m: m[1] or m[2]),
-    ("~", re.compile(r"(?<=[A-Za-z)])~(\d{1,3})~"), r"\1"),
-    ("]{", re.compile(r"(?<!!)\[([^\[\]\n]{1,300})\]\{(?:[.#:][\w-]|\w+=)[^{}\n]{0,200}\}"), r"\1"),
-    ("{", re.compile(r"(?<=[)`])\{(?:[.#:][ \w-]|\w+=)[^{}\n]{0,200}\}"), ""),
+    ("^^", re.compile(r"(?<!\^)\^\^(?=[\w\"'“„(*\[])([^\n^]{1,500})(?<=\S)\^\^(?!\^)"), r"==\1=="),
     (
-        "{",
-        re.compile(r"^([ \t>]*#{1,6}[ \t][^\n{}]{1,300}?)[ \t]*\{[.#:][^{}\n]{0,200}\}[ \t#]*$", re.M),
+        "::",
+        re.compile(
+            r"(?<![^\s(*_\"'])::(?=[^\s:/])(?![\da-fA-F]{1,4}\b)([^:\n]{1,200})(?<=\S)::(?![^\s.,;!?)*_\"'])"
+        ),
+        r"==\1==",
+    ),
+    (
+        "++",
+        re.compile(
+            r"(?<![+\w])\+\+(?=\w\w|[*_\"'(])([^+\n;={}]{1,200})(?<=\w\w|[\w.!?*_\"')][.!?*_\"')])\+\+(?![+\w])"
+        ),
         r"\1",
     ),
+    ("^", re.compile(r"^[ \t]*\^[A-Za-z0-9-]{1,60}[ \t]*$", re.M), ""),
+    (
+        "^",
+        re.compile(r"(?<=[A-Za-z)])\^(-?\d{1,3})\^(?!\w)|(?<=\d)\^(st|nd|rd|th)\^"),
+        lambda m: m[1] or m[2],
+    ),
+    ("~", re.compile(r"(?<=[A-Za-z)])~(\d{1,3})~"), r"\1"),
+    ("]{", re.compile(rf"(?<!!)\[([^\[\]\n]{{1,300}})\]{_ATTRIBUTES}"), r"\1"),
+    ("{", re.compile(rf"(\]\([^()\n]{{0,1000}}\)|(?<=`)){_ATTRIBUTES}"), r"\1"),
+    ("{", re.compile(rf"^([ \t>]*#{{1,6}}[ \t][^\n{{}}]{{1,300}}?)[ \t]*{_ATTRIBUTES}[ \t#]*$", re.M), r"\1"),
     ("{:", re.compile(r"^[ \t]*\{:[^{}\n]{0,200}\}[ \t]*$", re.M), ""),
     (
         ":::",
-        re.compile(r"^[ \t]*:{3,}(?:[ \t]*(?:\{[^{}\n]{0,200}\}|[A-Za-z-]{1,40}))?(?=[ \t]|$)", re.M),
-        "",
+        re.compile(
+            r"^([ \t]*):{3,}(?:[ \t]*(?:\{[^{}\n]{0,200}\}|[A-Za-z-]{1,40}(?=[ \t]+\S)|([A-Za-z-]{1,40})))?"
+            r"(?=[ \t]|$)",
+            re.M,
+        ),
+        _of_box,
     ),
 )
 """Characters that a note must contain, the pattern, and what the app shows instead."""

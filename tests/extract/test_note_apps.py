@@ -237,6 +237,9 @@ DIALECTS = {  # as written → as the app shows it
     "text with attributes": ("the [harvest]{.smallcaps} `moon`{.python}", "the harvest moon"),
     "attributes of kramdown": ("the harvest\n{: .lead #a}\n\nmoon", "the harvest moon"),
     "fenced division": ("::: {.note #a}\nthe harvest\n:::\nmoon", "the harvest moon"),
+    "name of an admonition": ("the\n:::warning\nharvest\n:::", "the warning harvest"),
+    "insertion of a sentence": ("the ++harvest is *in*++ moon", "the harvest is in moon"),
+    "sizes": ('the ![](a.png){width=50% height="2 cm"} harvest', "the harvest"),
     "title of an admonition": (":::tip The harvest\nmoon\n:::", "the harvest moon"),
     "subscript": ("the H~2~O and CO~2~", "the H2O and CO2"),
     "superscript": ("the 4^th^ harvest of x^2^", "the 4th harvest of x2"),
@@ -247,7 +250,13 @@ KEPT = (
     "2^3^4 and ~5 to ~6 and ^^ a ^^",
     "a {{ page.title }} and {{< figure >}} and {a}",
     "a [b]: c and [x](y) {z}",
-    "use f(x){return 1}",
+    "use f(x){return 1} and f(){x=1; return y} and if (a){b=2} and g(){:x}",
+    "++i rather than C++, and ++i < n; j++",
+    "::1 and fe80:: and <A as B>::c::<T>::new() and ::/0 to a::",
+    "(^^) hello (^^)",
+    "a prompt with {{query}} in {{namespace}}, {{pdf}} and {{function}}",
+    "# Sets {.1, .2}",
+    "a^1^b",
 )
 
 
