@@ -23,9 +23,10 @@ LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 """Types whose JSON quotes, braces and escapes are not shown, nor the stars around bold words."""
 
 _OF_JSON = re.compile(
-    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)|(?<!\w)\*\*(?=\w)|(?<=\S)\*\*(?!\w)',
-    re.M,
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
 )
+_BOLD_OF_JSON = re.compile(r"(?<![\w*/])(\*\*)(?=[^\s*/])[^*\"\n]{1,300}(?<=[^\s*/])(\*\*)(?![\w*/])")
+"""Bold words in a string, not ``**kwargs`` or ``**/*.py``."""
 _SHOWN_OF_JSON = {'":': ": ", '",': ", ", ',"': ", ", '","': ", ", "\\n": "\n", "\\r": " ", "\\t": " "}
 _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[^\n]*\n")
 """The lines between the words of two cues of subtitles."""
@@ -36,7 +37,8 @@ _TAG_OF_CUE = re.compile(r"<(?:/?[a-z]|\d)[^<>\n]{0,60}>|\{\\[^{}\n]{0,60}\}")
 _COMMENT_SIGNS = {
     r"\*": "c cpp csharp css dart go groovy java javascript kotlin php protobuf rust scala solidity svelte"
     " swift terraform typescript vue",
-    r"---*[|^!]?|\*": "haskell lua sql",
+    r"---*[|^!]?": "haskell lua sql",
+    r"(?<=\n )\*": "sql",  # further in, as in C, it stands for all columns
     "%+": "erlang latex",
     "'+": "visualbasic",
     "::|@?(?:REM|rem)": "batch",
@@ -62,18 +64,19 @@ types."""
 
 
 _JOINED_BY = {
-    "": "c cpp julia python r ruby",
+    "": "c cpp python",
     r"\+": "csharp dart go groovy java javascript kotlin python scala solidity svelte swift typescript vue",
     r"\.": "perl php",
     r"\.\.": "lua",
+    r"\\": "ruby",
     "&": "visualbasic",
     r"<>|\+\+": "elixir haskell",
     r"\|\|": "sql",
 }
 _JOINED_STRINGS = {
     file_type: re.compile(
-        rf"(?P<quote>[\"'])[ \t]*+(?:{sign})?[ \t]*+[_\\]?\r?\n[ \t]*+(?:{sign})?[ \t]*+"
-        r"[fFrRbBuU$@]{0,2}(?P=quote)"
+        rf"(?<!\"\")(?<!'')(?P<quote>[\"'])[ \t]*+(?P<sign>{sign})?[ \t]*+[_\\]?\r?\n[ \t]*+"
+        rf"(?(sign)|(?:{sign})[ \t]*+)[fFrRbBuU$@]{{0,2}}(?P=quote)(?!\"\"|'')"
     )
     for file_type, sign in _signs_by_type(_JOINED_BY).items()
 }
@@ -189,9 +192,11 @@ def marks_of(text: str, file_type: str) -> Sequence[Mark]:
 
 
 def json_marks(text: str) -> list[Mark]:
-    """Return the quotes, braces and escapes of JSON."""
-    found = _OF_JSON.finditer(text)
-    return [Mark(*match.span(), _SHOWN_OF_JSON.get(match[0], "")) for match in found]
+    """Return the quotes, braces and escapes of JSON, and the stars around bold words."""
+    marks = [Mark(*match.span(), _SHOWN_OF_JSON.get(match[0], "")) for match in _OF_JSON.finditer(text)]
+    for match in _BOLD_OF_JSON.finditer(text):
+        marks += Mark(*match.span(1)), Mark(*match.span(2))
+    return [*disjoint(marks)]
 
 
 def _of_note(text: str) -> list[Mark]:

@@ -304,6 +304,23 @@ def test_a_phrase_goes_on_across_lines_and_marks(file_type: str, written: str, s
     assert not shows_phrase(f"{written}\n", file_type, f"{seen} again")
 
 
+KEPT = [  # file type, text
+    ("go", 'import (\n\t"flag"\n\t"fmt"\n)'),
+    ("haskell", 'f "harvest"\n  "moon"'),
+    ("java", "case 'a'\n'b'"),
+    ("python", 'x = """\n"Harvest" moon"""'),
+    ("sql", "SELECT\n  * FROM harvest"),
+    ("lua", "  moon\n  * harvest"),
+    ("notebook", "def f(**kw): 2 **3 + **kw and **kw"),
+    ("csv", "src/**/*.ts **/a/** b/**"),
+]
+
+
+@pytest.mark.parametrize(("file_type", "text"), KEPT)
+def test_code_that_only_looks_marked_or_joined_stays(file_type: str, text: str) -> None:
+    assert shown(text, file_type).text == text
+
+
 WORDS = st.sampled_from(["tea", "a", "的", "x_y", "2", "né"])
 WRAPPED = st.sampled_from(
     [
