@@ -99,9 +99,10 @@ _IN_WORD_OF_RST = re.compile(
     r"|(?<!\S)(?::[\w-]{1,20}:)?([`*]{1,2})(\w{1,40})\3\\ (?=\w)"
 )
 _LINK_OF_WIKI = r"\[\[(?:[^\[\]|\n]{1,200}\|)?(\w{1,60})\]\]"
+_TAGS_OF_WIKI = r"<(?:sub|sup|b|i|u|s|em|strong|small)>([^\s<>&]{1,60})</(?:sub|sup|b|i|u|s|em|strong|small)>"
 _IN_WORD_OF_WIKI = re.compile(
     rf"(?<=\w)'{{2,5}}(?=\w)|(?<=\w){_LINK_OF_WIKI}|{_LINK_OF_WIKI}(?=\w)"
-    r"|(?<=\w)</?(?:sub|sup|b|i|u|s|em|strong|small)>(?=\w)"
+    rf"|(?<=\w){_TAGS_OF_WIKI}|{_TAGS_OF_WIKI}(?=\w)"
 )
 """Markup that splits a word in a wiki: ``''w''ord``, ``[[boat]]s``."""
 _HYPHEN_OF_TEX = re.compile(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
@@ -135,10 +136,14 @@ def shown(text: str, kind: str, path: PurePosixPath) -> str:
         marks = marks_of_language(text, kind)
         return without_marks(text, [mark for mark in marks if not _begins_section(text, mark)])
     if kind == "wiki":
-        text = _ENTITY.sub(_of_entity, _IN_WORD_OF_WIKI.sub(lambda match: match[1] or match[2] or "", text))
+        text = _ENTITY.sub(_of_entity, _IN_WORD_OF_WIKI.sub(_inside, text))
     if kind in ("csv", "tsv") or (kind == "text" and inner_pages.is_table_of_pages(text)):
         return inner_pages.without_pages_in_cells(text)
     return _unescaped(text, kind, path)
+
+
+def _inside(match: re.Match[str]) -> str:
+    return match[match.lastindex] if match.lastindex else ""
 
 
 def _begins_section(text: str, mark: Mark) -> bool:

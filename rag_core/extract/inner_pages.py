@@ -39,6 +39,11 @@ _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]
 _MAY_HOLD_PAGES_IN_XML = re.compile(r"&lt;(?:/[A-Za-z]|[bB][rR])|<!\[CDATA\[")
 _OF_XML = re.compile(r"<!\[CDATA\[(?P<data>(?s:.*?))(?:\]\]>|\Z)|(?<=>)(?:[^<>&]|&(?!lt;))*+&lt;[^<>]*+(?=<)")
 """A text of XML with a page that is escaped or in CDATA."""
+_TAG_OF_SOURCE = re.compile(
+    r"<(?:(?:[\w-]{1,40}:)?(?:code|computeroutput|eg|egXML|literal|literallayout|markup|preformat|pre"
+    r"|programlisting|screen|source|synopsis|tt|userinput|verbatim)[\s>]|Content>|text:)"
+)
+"""The tag before a text that is no page but shows the markup of one, as a manual does."""
 _SIGNS_OF_TABLES = frozenset('"\t,;|\r\n')
 _OF_ANKI = re.compile(r"#(?:separator|html):")
 _FIRST_LINES = 400  # characters
@@ -80,6 +85,8 @@ def without_pages_in_xml(text: str) -> str:
 
 
 def _shown_of_xml(match: re.Match[str]) -> str:
+    if _TAG_OF_SOURCE.match(match.string, match.string.rfind("<", 0, match.start())):
+        return match[0]
     if not match["data"]:
         page = _REFERENCE.sub(lambda sign: _character(sign[0], is_quoted=True), match[0])
     else:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from rag_core.extract.building import one_line
 from rag_core.files.slices import Sliced, find_all
 from rag_core.text import bibtex
+from rag_core.text.inline import without_marks
+from rag_core.text.other_markup import marks_of_language
 from rag_core.types import Segment
 
 _LONGEST_LINE = 300  # maximum bytes of the line that begins a reference
@@ -50,5 +52,6 @@ def _title(reference: str) -> str:
         for field in entry.fields:
             if field.name == "title":
                 value = reference[field.start : min(field.end, field.start + _LONGEST_TITLE)]
+                value = without_marks(value, marks_of_language(value, "bibtex"))
                 return one_line(value.replace("{", "").replace("}", ""))
     return ""

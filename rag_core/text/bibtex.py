@@ -9,7 +9,9 @@ from dataclasses import dataclass
 _ENTRY = re.compile(r"^[ \t]*@[A-Za-z]{1,40}[ \t]*[{(][ \t]*(?:[^\s,{}()=\"]{1,200}[ \t]*,)?", re.M)
 _NAME = re.compile(r"[\s,]*+([A-Za-z][\w:-]{0,40})\s*+=\s*+")
 _SIGN = re.compile(r'[{}"]')
-_BARE = re.compile(r"[^,{}()\"\n]*+")
+_BARE = re.compile(r"[^,{}()\"#\n]*+")
+_JOINED = re.compile(r"\s*+#\s*+")
+"""The sign between two pieces of a value, such as the name of a string and a text."""
 _ENTRY_END = re.compile(r"[\s,]*+[})]?")
 
 
@@ -39,6 +41,8 @@ def bib_entries(text: str) -> Iterator[BibEntry]:
         fields: list[Field] = []
         while name := _NAME.match(text, place):
             start, end, place = _value(text, name.end())
+            while joined := _JOINED.match(text, place):
+                end, place = _value(text, joined.end())[1:]
             fields.append(Field(name[1].lower(), start, end))
         if closing := _ENTRY_END.match(text, place):
             place = closing.end()

@@ -107,7 +107,7 @@ _TEXINFO = (
     r"|@(?:dots|enddots|TeX|LaTeX|copyright|minus|tie|bullet|registeredsymbol)\{\}|@[*.:!?/ -]|``|''"
     r"|(?<=\w)---?(?=\w)|(?<=\s)---?(?=\s))"
     r"|(?P<aside_brace>@footnote\{)"
-    r"|(?P<keep_brace>@(?:[a-z]{0,4}ref|anchor|image|math|verb)\{)"
+    r"|(?P<keep_brace>@(?:[a-z]{0,4}ref|anchor|image|math|verb)\{|(?<=[^\s{])\{)"
     r"|(?P<open_brace>@[A-Za-z]{1,40}\{)|(?P<brace_brace>\{)|(?P<close_brace>\})"
 )
 _ATTRIBUTES = r"(?:\([^()\n]{0,100}\)|\{[^{}\n]{0,100}\}|\[[^\[\]\n]{0,20}\]|[<>=()]){0,5}"
@@ -138,10 +138,10 @@ _TIDDLYWIKI = (
     r"|(?P<open_wiki>\[(?:ext)?\[)|(?P<close_wiki>(?:\|[^\[\]|\n]{0,2000})?\]\])"
     r"|(?P<code>`{1,2})|(?P<pair>''|(?<!:)//(?!/)|__|~~|,,|\^\^)"
 )
-_WITH_TEXT_OF_MAN = "SH|SS|SM|SB|B|I|IP|(?!Dd|Dt|Os|Bl|El|Pp|Xo|Xc)[A-Z][a-z]"
+_WITH_TEXT_OF_MAN = "SH|SS|SM|SB|B|I|IP|UR|MT|URL|MTO|SY|OP|(?!Dd|Dt|Os|Bl|El|Pp|Xo|Xc)[A-Z][a-z]"
 """Macros whose arguments are text. All other lines of macros are not shown."""
 _MAN = (
-    rf"(?P<alone>(?<![^\n])\.(?:{_WITH_TEXT_OF_MAN})(?![A-Za-z])[ \t]*+"
+    rf"(?P<alone>(?<![^\n])\.(?:el[ ]\.)?(?:{_WITH_TEXT_OF_MAN})(?![A-Za-z])[ \t]*+"
     r"|(?<![^\n])[.'](?!(?:BR|BI|IR|IB|RB|RI)[ \t])[^\n]*+"
     r"|\\f(?:\[[A-Z]{0,3}\]|\([A-Z]{2}|[A-Z0-9])|\\s[+-]?\d|\\[&/,|^)%:]"
     r"|\\\([a-z]{2}|\\[-e ~]|\\\[[a-zA-Z]{2}\])"

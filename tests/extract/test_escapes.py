@@ -100,6 +100,12 @@ VALUES = [
         "''mizzenmast, boats, sailcloth, [[a b|c]] d",
     ),
     ("a.wiki", "G&ouml;del, H<sub>2</sub>O", "Gödel, H2O"),
+    ("a.wiki", "m<sup>2</sup>, <b>un</b>able, a<sup>b c</sup>d.", "m2, unable, a<sup>b c</sup>d."),
+    (
+        "feed.xml",
+        '<feed><content type="html">&lt;p&gt;a&lt;/p&gt;</content><x><![CDATA[<p>b</p>]]></x></feed>',
+        '<feed><content type="html"> a </content><x> b </x></feed>',
+    ),
     ("a.csv", "id,body\n1,<p>Hello <b>wor</b>ld</p>\n", "id,body\n1, Hello world \n"),
     (
         "a.csv",
@@ -128,6 +134,9 @@ AS_WRITTEN = [
         "a.xml",
         "<a>List&lt;String&gt; &lt;T&gt;</a><b><![CDATA[if (a < b && c > d) x]]></b><![CDATA[</p>"[:78],
     ),
+    ("a.xml", "<d><programlisting>&lt;p&gt;a &lt;b&gt;b&lt;/b&gt;&lt;/p&gt;</programlisting></d>"),
+    ("a.xml", '<d><jats:code lang="x"><![CDATA[<p>a</p>]]></jats:code></d>'),
+    ("a.texi", "@math{\\frac{d}{dx}} and @macro x{text}"),
     ("a.xml", "<a><b>bold</b> word</a><td>one</td><td>two</td>"),
     ("a.yaml", r"""a: 'M\u00fcller\n' # "C:\\new" C:\new"""),
     ("a.toml", r"a = 'C:\new\temp'"),

@@ -21,6 +21,12 @@ harvest \\- the \\fBmoon\\fR\\-light tool
 .SS "What it does"
 It gathers\\fIall\\fP.
 """
+TOLD_OF_MAN = [  # lines of macros, and what of them is told
+    ('.ie n .IP """use"" <integer>" 4\n.el .IP "``use\'\' <integer>" 4', "``use'' <integer>"),
+    (".UR https://example.org/moon\n.UE", "https://example.org/moon"),
+    ('.MTO "ada@example.org" "Ada" ""', '"ada@example.org" "Ada"'),
+    (".SY /sbin/harvest\n.OP \\-a moon\n.YS", "/sbin/harvest\n-a moon"),
+]
 FILES = {  # name → text, type, title, headings
     "a.adoc": (
         "= The *harvest*\n\nText.\n\n== Moon\n\nMore.\n",
@@ -85,6 +91,11 @@ def test_words_of_a_manual_page_are_whole() -> None:
     found = read("harvest.1", MAN)
     assert "harvest - the moon-light tool\n" in found.text
     assert "It gathersall." in found.text
+
+
+@pytest.mark.parametrize(("lines", "told"), TOLD_OF_MAN)
+def test_options_and_addresses_of_a_manual_page_are_read(lines: str, told: str) -> None:
+    assert told in read("harvest.1", f"{MAN}{lines}\nText.\n").text
 
 
 def test_a_tiddler_has_tags_and_a_date() -> None:

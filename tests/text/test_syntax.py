@@ -41,6 +41,11 @@ def kept(file_type: str, text: str) -> str:
         ("bibtex", "@article{k1,title={On kelp},author={Ana},month=jan}", "On kelp{Ana"),
         ("bibtex", "@misc{k2, title = {not closed, year = 2022}", "not closed, year = 2022"),
         ("bibtex", "@misc{k3, title = and so on", "and so on"),
+        (
+            "bibtex",
+            "@misc{k4, author = ana # { and } # bo, url = {x}, title = {On kelp}}",
+            "ana # { and } # bo On kelp",
+        ),
         ("bibtex", "% a library of mine", None),
         (
             "json",
