@@ -17,8 +17,8 @@ _ALIKE = {"'": "['’‘ʼ´′]", '"': '["“”„«»]', "-": "[-‐‑‒–
 _AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
 _IN_RUN = re.compile(f"[{UNBROKEN}]")
 _BETWEEN = (
-    r"(?:\s?(?:[,;:.!?…)\]}>\"”“»’']|\[[\d*†]{1,4}\])){0,4}"  # closing signs, and the marks of notes: [1]
-    r"\s+(?:[(\[{<¿¡\"“”„«»‘']\s?){0,3}"
+    r"(?:\s?(?:[,;:.!?…)\]}\"”“»’']|\[[\d*†]{1,4}\])|>){0,4}"  # closing signs, and the marks of notes: [1]
+    r"\s+(?:[(\[{¿¡\"“”„«»‘']\s?|<(?!\s)){0,3}"
 )
 """A pattern for the text between two words that are typed with a space between them."""
 _HYPHEN_AT_END = r"(?:[ \t]{0,9}\r?\n[ \t>]{0,9})?"

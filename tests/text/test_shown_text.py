@@ -304,6 +304,11 @@ def test_a_phrase_goes_on_across_lines_and_marks(file_type: str, written: str, s
     assert not shows_phrase(f"{written}\n", file_type, f"{seen} again")
 
 
+@pytest.mark.parametrize("text", ["the harvest > moon", "the harvest < moon", "the harvest >\nmoon"])
+def test_a_comparison_is_no_phrase(text: str) -> None:
+    assert not shows_phrase(text, "text", "the harvest moon")
+
+
 KEPT = [  # file type, text
     ("go", 'import (\n\t"flag"\n\t"fmt"\n)'),
     ("haskell", 'f "harvest"\n  "moon"'),
