@@ -4,6 +4,7 @@ categories."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 
 from lxml.etree import _Element
 
@@ -72,7 +73,8 @@ def _numbers(series: _Element, name: str) -> _Points:
                 number = float(point.findtext("{*}v") or "")
             except ValueError:
                 continue
-            points[_whole(point.get("idx", ""))] = number, point.get("formatCode") or code
+            if isfinite(number):  # programs write NaN for a gap
+                points[_whole(point.get("idx", ""))] = number, point.get("formatCode") or code
     return points
 
 

@@ -18,7 +18,7 @@ from rag_core.text.embedded import CHAT
 from rag_core.types import Extracted
 
 _LINE = re.compile(
-    r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})"
+    r"[\u200e\u200f\ufeff]*\[?(?!\d{1,2}[./-]\d{1,2}[./-]\d(?!\d))(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})"
     r"(?:,| um| at|,? a las| \u00e0|(?<!-\d\d)(?<!-\d))[ ]{1,2}(?:上午|午前|(?P<late>下午|午後))?"
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?"
     r"(?:[ \u202f\u00a0]?(?P<half>[AaPp])\.?[ \u202f\u00a0]?[Mm]\.?)?(?:[ ]Uhr)?"

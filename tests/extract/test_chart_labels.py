@@ -54,6 +54,7 @@ TABLE = [
     ("numbers that name categories", chart("", 4, 2, names=cache("num", 2023, 2024)), ["2023", "2024"]),
     ("days that name categories", chart(labels("showVal"), 4, 2, names=cache("num", 45000, 45001,
      code="d mmm yyyy")), ["15 Mar 2023", "16 Mar 2023", "Sales: 15 Mar 2023 4, 16 Mar 2023 2"]),
+    ("gaps", chart(labels("showVal"), "nan", 2.5, "INF"), ["Sales: South 2.5"]),
     ("no number", chart(labels("showVal"), "", "x"), []),
 ]  # fmt: skip
 

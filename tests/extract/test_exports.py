@@ -131,6 +131,7 @@ def test_each_day_of_a_chat_is_a_document(
         "[2025-11-08 10:15:00] local.ERROR: x\n[2025-11-08 10:15:00] local.ERROR: y\n",
         "08.11.25, 10:15 - one line\n" + "and much prose\n" * 30,
         "1.2.3 is a version\n1.2.4 is another\n",
+        "1.2.3, 10:15 - fix: the gate\n1.2.4, 10:16 - feat: the mill\n",
     ],
 )
 def test_a_log_is_no_chat(text: str) -> None:
