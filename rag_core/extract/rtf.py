@@ -40,7 +40,9 @@ _OF_HIDDEN = re.compile(r"\\(?:v(?P<off>0)?|(?P<plain>plain))(?![a-z\d])|\\[{}\\
 """Signs that begin or end hidden text."""
 _FORMAT = re.compile(r"\\(?!u-?\d)[a-z]{1,32}(?:-?\d{1,10})?+ ?")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[*a-z]\s+)*"?([^"\s{}]{3,2000})')
-_FIELD_OF_LINK = re.compile("HYPERLINK", re.I)
+_FIELD_OF_LINK = re.compile(
+    r"(\\fldinst(?![a-z])(?:[\s{]|\\[a-z]{1,32}+(?:-?\d{1,10}+)?+){0,60}+)HYPERLINK", re.I
+)
 _CODE_PAGE = re.compile(r"\\ansicpg\d{1,5}|\\mac\b|\\pca?\b")
 
 
@@ -87,7 +89,7 @@ def _texts(apart: list[tuple[str, str]], head: str) -> dict[str, dict[str, None]
 
 
 def _plain(source: str) -> str:
-    source = _FIELD_OF_LINK.sub("", source)  # striprtf writes the address into the sentence
+    source = _FIELD_OF_LINK.sub(r"\1", source)  # striprtf writes the address into the sentence
     text: str = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
     return text
 

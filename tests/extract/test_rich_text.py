@@ -56,7 +56,13 @@ def test_the_address_of_a_link_is_read_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ['{{HYPERLINK "{0}"}}', '{{HYPERLINK "{0}" \\\\o "tip"}}', ' HYPERLINK "{0}"']
+    "written",
+    [
+        '{{\\rtlch\\af0 \\ltrch\\insrsid12  HYPERLINK "{0}"}}',
+        '{{HYPERLINK "{0}"}}',
+        '{{HYPERLINK "{0}" \\\\o "tip"}}',
+        ' HYPERLINK "{0}"',
+    ],
 )
 @pytest.mark.parametrize("result", ["{{{0}}}", "\\ul\\cf2 {0}"])
 def test_the_address_of_a_link_is_not_in_its_sentence(written: str, result: str) -> None:
@@ -64,6 +70,7 @@ def test_the_address_of_a_link_is_not_in_its_sentence(written: str, result: str)
     field = f"{{\\field{{\\*\\fldinst{written.format(address)}}}{{\\fldrslt{result.format('gate house')}}}}}"
     found = read(f"{{\\rtf1\\ansi We met at the {field} before lunch\\par}}")
     assert found.text.startswith("We met at the gate house before lunch")
+    assert read("{\\rtf1\\ansi The HYPERLINK of Excel.\\par}").text == "The HYPERLINK of Excel."
     assert under(found, "Links") == address
 
 
