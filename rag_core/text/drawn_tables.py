@@ -21,6 +21,7 @@ _GRID = re.compile(r"[ \t]*\+(?:[-=]+\+)+[ \t]*")
 _RULE = re.compile(r"[ ]*=+(?:[ ]+=+)+[ ]*")
 _BELOW_SPAN = re.compile(r"[ ]*-+(?:[ ]+-+)*[ ]*")
 _RUN = re.compile("=+")
+_WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 _BARS = re.compile(r"[|+]")
 _SIGNS = frozenset("-=+ ")
@@ -143,7 +144,8 @@ def _extent_of_columns(text: str, lines: Sequence[Span], number: int, free: int)
         first = number
         while first > free and not _is_empty(text, lines, first - 1):
             first -= 1
-        return first, number + 1
+        above, rule = lines[first:number], _written(text, lines[number])
+        return first if not first and _are_rows(text, above, rule) else number, number + 1
     starts, rules, empty = _starts(_written(text, lines[number])), 1, len(lines)
     for following in range(number + 1, len(lines)):
         written = _written(text, lines[following])
@@ -156,6 +158,22 @@ def _extent_of_columns(text: str, lines: Sequence[Span], number: int, free: int)
             if rules == 3 or _is_empty(text, lines, following + 1):
                 return number, following + 1
     return number, empty
+
+
+def _are_rows(text: str, above: Sequence[Span], rule: str) -> bool:
+    """Whether the lines above a rule are rows whose table began before the passage. A paragraph goes on
+    across the columns, and a heading may have a rule below each of its words."""
+    if len(above) == 1 and _ends(_WORD, _written(text, above[0])) == _ends(_RUN, rule):
+        return False
+    for line in above:
+        places = _places(text, line)
+        if any(not text[places[start - 1]].isspace() for start in _starts(rule)[1:] if start <= len(places)):
+            return False
+    return True
+
+
+def _ends(pattern: re.Pattern[str], line: str) -> list[Span]:
+    return [match.span() for match in pattern.finditer(line)]
 
 
 def _is_empty(text: str, lines: Sequence[Span], number: int) -> bool:

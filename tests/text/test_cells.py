@@ -128,6 +128,9 @@ def test_a_phrase_is_found_in_a_cell_and_not_over_several(library: Library, note
         ),
         ("rst", "+------+-----+\n| 価値 | the |\n| が   | sea |\n+------+-----+\n", "the sea"),
         ("markdown", "| a | mizzen |\n| b | mast   |\n+---+--------+\n| c | keel   |\n\nText", "mizzen"),
+        ("text", "The Mizzen\n=== ======\n\nText", "the mizzen"),
+        ("text", "Text.\n\nThe Mizzen\n=== ======\n\nText", "the mizzen"),
+        ("text", "of the mizzen mast\nand keel and\n=====  =====\n\nText", "mast and keel"),
         ("text", "Some text.  With gaps  in\n\n===  ===\n\nit.", "with gaps in"),
     ],
 )
