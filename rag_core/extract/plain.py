@@ -63,8 +63,10 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if kind == "text":
         text, readings = ruby.without_aozora(decoded.text)
         decoded = replace(decoded, text=text)
-    if path.suffix.lower() in subtitles.OF_SUBTITLES:
-        decoded = replace(decoded, text=subtitles.dialogue(decoded.text))
+    if kind == "subtitles":
+        of_cues = path.suffix.lower() not in subtitles.OF_SUBTITLES
+        spoken = subtitles.without_tags if of_cues else subtitles.dialogue
+        decoded = replace(decoded, text=spoken(decoded.text))
     if kind == "markdown":
         text, readings = ruby.without_elements(decoded.text)
         note = markdown.read(text, path, decoded.encoding, decoded.warning)

@@ -1,7 +1,9 @@
-"""Subtitles in the format Advanced SubStation Alpha (ASS, SSA) → the dialogue, one line each."""
+"""Subtitles → what is said: SubRip and WebVTT (SRT, VTT) without tags and escapes, in the same lines;
+Advanced SubStation Alpha (ASS, SSA) as its dialogue, one line each."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -12,6 +14,38 @@ _DIALOGUE = re.compile(r"Dialogue:(.*)", re.I)
 _OVERRIDE = re.compile(r"\{[^{}]*\}")
 _BREAK = re.compile(r"\\[Nnh]")
 _USUAL = "Layer Start End Style Name MarginL MarginR MarginV Effect Text".split()
+
+_TAG = re.compile(
+    r"</?(?:[bius]|font|c|lang|ruby|rt)(?:[ \t.][^<>\n]*)?>|</?v(?:\.[^<>\s]*)?(?:[ \t]([^<>\n]*))?>"
+    r"|<\d[\d:.]*>|\{\\[^{}\n]*\}",
+    re.I,
+)
+"""The style, the speaker or the time in a cue."""
+_ENTITY = re.compile(r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|[A-Za-z]{2,31});")
+_ARROW = "-->"
+_MARKS_OF_DIRECTION = str.maketrans("", "", "\u200e\u200f")
+
+
+def without_tags(text: str) -> str:
+    """Return SubRip or WebVTT with its cues as a player shows them, in the same lines. A speaker whom a tag
+    names stands before the first words of each turn."""
+    head, arrow, cues = text.partition(_ARROW)
+    speaker = ""
+
+    def shown(tag: re.Match[str]) -> str:
+        nonlocal speaker
+        name = (tag[1] or "").strip()
+        if name in ("", speaker):
+            return ""
+        speaker = name
+        return f"{name}: "
+
+    return head + arrow + _ENTITY.sub(_of_entity, _TAG.sub(shown, cues))
+
+
+def _of_entity(entity: re.Match[str]) -> str:
+    char = html.unescape(entity[0]).translate(_MARKS_OF_DIRECTION)
+    return char if char.isprintable() or char == "\xa0" else entity[0]
 
 
 def dialogue(text: str) -> str:

@@ -32,8 +32,6 @@ _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{
 """The lines between the words of two cues of subtitles."""
 _BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+[!:'|]?(?:[ \t]+[>#/;]++)*+[ \t]")
 """The beginning of a line of a quoted mail or a comment."""
-_TAG_OF_CUE = re.compile(r"<(?:/?[a-z]|\d)[^<>\n]{0,60}>|\{\\[^{}\n]{0,60}\}")
-"""The style, the speaker or the time in a cue of subtitles."""
 _COMMENT_SIGNS = {
     r"\*": "c cpp csharp css dart go groovy java javascript kotlin php protobuf rust scala solidity svelte"
     " swift terraform typescript vue",
@@ -180,7 +178,6 @@ def marks_of(text: str, file_type: str) -> Sequence[Mark]:
     marks = marks_of_language(text, file_type)
     if file_type == "subtitles":
         marks += [Mark(*match.span(), "\n", "line") for match in _CUE.finditer(text)]
-        marks += [Mark(*match.span(), "", "line") for match in _TAG_OF_CUE.finditer(text)]
     if comment := _COMMENTS.get(file_type):
         marks += [Mark(*match.span(), "", "line") for match in comment.finditer(text)]
     if joined := _JOINED_STRINGS.get(file_type):

@@ -122,6 +122,19 @@ VALUES = [
     ),
     ("a.txt", "miz<b>zen</b>\tmast", "miz<b>zen</b>\tmast"),
     ("a.latex", r"Schr\"odinger", "Schrödinger"),
+    (
+        "a.srt",
+        "1\n00:00:01,000 --> 00:00:02,000\n{\\an8}<i>霧の</i>向こう <Font color='#fff'>un</font>able\n"
+        "R&amp;D, it&apos;s&lrm; 1 < 2 <3 &lt;b&gt; &nosuch; <Anna>\n",
+        "1\n00:00:01,000 --> 00:00:02,000\n霧の向こう unable\nR&D, it's 1 < 2 <3 <b> &nosuch; <Anna>\n",
+    ),
+    (
+        "a.vtt",
+        "WEBVTT <b>\n\n00:01.000 --> 00:02.000\n<v.loud Bob &amp; Co>the <c.x>har</c>vest\n\n"
+        "00:02.000 --> 00:03.000\n<v Bob &amp; Co>moon<00:02.500> rises</v>\n<v Ann>Yes</v>",
+        "WEBVTT <b>\n\n00:01.000 --> 00:02.000\nBob & Co: the harvest\n\n"
+        "00:02.000 --> 00:03.000\nmoon rises\nAnn: Yes",
+    ),
     ("a.adoc", "H~2~O, **un**able, 2^10^", "H2O, unable, 2^10^"),
 ]
 AS_WRITTEN = [

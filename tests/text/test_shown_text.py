@@ -118,11 +118,6 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "comment in SQL": ("sql", "-- the harvest\n-- moon", "the harvest moon"),
     "comment in LaTeX": ("latex", "% the harvest\n% moon", "the harvest moon"),
     "apostrophe": ("text", "don´t go", "don't go"),
-    "tags in a cue": (
-        "subtitles",
-        "<i>the harvest</i> <v Bob>{\\an8}moon <00:00:01.5>rises",
-        "the harvest moon rises",
-    ),
     "mail": ("mail", "> > the harvest\n> > moon", "the harvest moon"),
     "cues": (
         "subtitles",
