@@ -16,6 +16,8 @@ from rag_core.text.other_markup import marks_of_language
 _HEX = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|([0-9a-fA-F]{4}))"
 )
+_BEYOND_ASCII = re.compile(r"(?<!\\)((?:\\\\)*)((?:\\u00[89a-fA-F][0-9a-fA-F])+|\\u(?!00)[0-9a-fA-F]{4})")
+"""Escapes of characters beyond ASCII, those of one byte in a row."""
 _GAP_OF_JSON = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\[nrt])+")
 """Ends of lines and tabs in a string. Without them the next word would begin with their letter."""
 _SLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
@@ -209,11 +211,10 @@ def _is_in_word(text: str, opener: Mark, closer: Mark, *, is_sign: bool) -> bool
 def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
     suffix = path.suffix.lower()
     if "\\" in text:
-        if kind == "json" or suffix == ".properties":
-            text = _CONTINUED.sub(r"\1\2", text) if suffix == ".properties" else text
-            text = _HEX.sub(_of_hex, text)
-            if kind == "json":
-                text = _GAP_OF_JSON.sub(r"\1 ", _SLASH.sub(r"\1/", text))
+        if kind == "json":
+            text = _of_json(text)
+        elif suffix == ".properties":
+            text = _HEX.sub(_of_hex, _CONTINUED.sub(r"\1\2", text))
         elif kind == "yaml":
             text = _of_yaml(text)
         elif kind == "toml" or suffix in (*_TRANSLATIONS, ".strings"):
@@ -228,6 +229,24 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
     return _NEXT_PIECE.sub("\n", text) if suffix in _TRANSLATIONS else text
+
+
+def _of_json(text: str) -> str:
+    text = _HEX.sub(_of_hex, _with_bytes_joined(text))
+    return _GAP_OF_JSON.sub(r"\1 ", _SLASH.sub(r"\1/", text))
+
+
+def _with_bytes_joined(text: str) -> str:
+    """Return JSON as Facebook and Instagram export it, which escapes each byte of UTF-8 as a character, with
+    the characters that they meant. Any other JSON stays."""
+    with suppress(ValueError):  # another escape, or bytes that are not UTF-8
+        return _BEYOND_ASCII.sub(_of_bytes, text) if text.isascii() else text
+    return text
+
+
+def _of_bytes(match: re.Match[str]) -> str:
+    chars = bytes.fromhex(match[2].replace("\\u00", "")).decode("utf-8")
+    return match[1] + "".join(char if _is_shown(char) else " " for char in chars)
 
 
 def _of_string(match: re.Match[str]) -> str:
