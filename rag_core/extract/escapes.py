@@ -215,13 +215,13 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
             text = _of_json(text)
         elif suffix == ".properties":
             text = _HEX.sub(_of_hex, _CONTINUED.sub(r"\1\2", text))
-        elif kind == "yaml":
-            text = _of_yaml(text)
         elif kind == "toml" or suffix in (*_TRANSLATIONS, ".strings"):
             text = (_STRING_OF_TOML if kind == "toml" else _STRING).sub(_of_string, text)
         elif kind in ("latex", "bibtex"):
             text = _HYPHEN_OF_TEX.sub("", _ACCENT.sub(_of_accent, text))
             return _LETTER.sub(lambda match: _LETTERS[match[1] or match[2]], text)
+    if kind == "yaml" and ("\\" in text or "''" in text):
+        return _of_yaml(text)
     if kind == "json":
         return inner_pages.without_pages_in_json(text)
     if kind == "xml":
@@ -260,9 +260,18 @@ def _of_yaml(text: str) -> str:
     pieces: list[str] = []
     place = 0
     for start, end in yaml_strings.escaped_strings(text):
-        pieces += text[place:start], _of_lines(text[start:end])
+        string = text[start:end]
+        pieces += text[place:start], _of_lines(string) if string[0] == '"' else _of_single_quotes(string)
         place = end
     return "".join((*pieces, text[place:]))
+
+
+def _of_single_quotes(string: str) -> str:
+    """A string in single quotes, whose only escape is two of them, in double quotes. It stays if it would
+    mean something else there."""
+    text = string[1:-1]
+    is_same = "''" in text and '"' not in text and "\\" not in text
+    return '"' + text.replace("''", "'") + '"' if is_same else string
 
 
 def _of_lines(string: str) -> str:

@@ -1,5 +1,5 @@
-"""Where YAML has strings in double quotes, the only ones with escapes. Comments, blocks of text (``|`` and
-``>``) and text without quotes have none, whatever quotes are in them."""
+"""Where YAML has strings in quotes, the only ones with escapes. Comments, blocks of text (``|`` and ``>``)
+and text without quotes have none, whatever quotes are in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _GAP = re.compile(r"\s++")
 _TOKEN = re.compile(
     r"(?P<block>(?<!\S)[|>][-+\d]{0,2}[ \t]*+(?:#[^\n]*+)?(?=[\r\n]|\Z))"
     r"|(?P<string>\"(?:[^\"\\\n]|\\[^\n]|\\?\n(?=\s))*+(?P<end>\"(?=[ \t]*+(?:[\r\n#:,\]}]|\Z)))?)"
-    r"|'(?:[^'\n]|'')*+'?|(?<!\S)#[^\n]*+|\{\{[^{}\n]*+\}\}|(?:---|[-?])(?=\s)|(?P<beside>[:,]|[&!*]\S*+)"
+    r"|(?P<single>'(?:[^'\n]|'')*+'(?=[ \t]*+(?:[\r\n#:,\]}]|\Z)))|'(?:[^'\n]|'')*+'?"
+    r"|(?<!\S)#[^\n]*+|\{\{[^{}\n]*+\}\}|(?:---|[-?])(?=\s)|(?P<beside>[:,]|[&!*]\S*+)"
     r"|(?P<opens>[\[{])|(?P<closes>[\]}])"
 )
 _PLAIN = re.compile(r"\S(?:[^\n:#]|:(?!\s)|(?<!\s)#)*+")
@@ -20,8 +21,9 @@ _LINE = re.compile(r"\n([ ]*+)(?=\S)")
 
 
 def escaped_strings(text: str) -> Iterator[tuple[int, int]]:
-    """Return the start and the end of each string in double quotes that is a whole key or value. One that
-    does not end as a string of YAML does is none, nor is what follows in its line."""
+    """Return the start and the end of each string in quotes that is a whole key or value, of those in
+    single quotes only in one line. One that does not end as a string of YAML does is none, nor is what
+    follows in its line."""
     place = begun = indent = depth = 0
     parent = -1  # the column of the entry to which a block of text would belong
     while place < len(text):
@@ -34,7 +36,7 @@ def escaped_strings(text: str) -> Iterator[tuple[int, int]]:
         token = _TOKEN.match(text, place) or (_PLAIN_IN_LIST if depth else _PLAIN).match(text, place)
         assert token is not None  # noqa: S101 - anything but a gap is text
         kind, start, place = token.lastgroup, place, token.end()
-        is_whole = bool(kind == "string" and token["end"])
+        is_whole = kind == "single" or bool(kind == "string" and token["end"])
         if kind == "block":
             place = _end_of_block(text, place, parent)
         elif is_whole and _least_indent(text, start, place) >= indent + (start > begun):

@@ -59,6 +59,11 @@ VALUES = [
         'a: {{ include "x" . }}\nb:\n  "\\u00e9\n  \\u00e9"',
         'a: {{ include "x" . }}\nb:\n  "é\n  é"',
     ),
+    (
+        "a.yaml",
+        "a: 'it''s done' # it''s\n'b''s': [!!str 'x''z', 'y']\nc: '' # ''",
+        "a: \"it's done\" # it''s\n\"b's\": [!!str \"x'z\", 'y']\nc: '' # ''",
+    ),
     ("a.toml", '# note """ here\nname = "caf\\u00e9 table"', '# note """ here\nname = "café table"'),
     (
         "a.toml",
@@ -160,6 +165,7 @@ AS_WRITTEN = [
     ("a.texi", "@math{\\frac{d}{dx}} and @macro x{text}"),
     ("a.xml", "<a><b>bold</b> word</a><td>one</td><td>two</td>"),
     ("a.yaml", r"""a: 'M\u00fcller\n' # "C:\\new" C:\new"""),
+    ("a.yaml", "a: |\n  'it''s'\nb: it''s\nc: 'say \"it''s\"'\nd: 'C:\\it''s'\ne: 'it''s' x"),
     ("a.toml", r"a = 'C:\new\temp'"),
     ("a.toml", "a = '''\nC:\\u0041 \\\n'''\nb = 1"),
     ("a.yaml", 'a: 5" pipe \\u0041\nb: 6" pipe'),
