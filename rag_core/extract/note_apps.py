@@ -42,6 +42,8 @@ _OF_JOPLIN = re.compile(
     r"\n[ \t]*\r?\nid: [0-9a-f]{32}\r?\n(?:[a-z_]{1,40}:[^\n]*\n){0,60}?"
     r"updated_time: (\d{4}-\d\d-\d\d)T[^\n]*\n(?:[a-z_]{1,40}:[^\n]*\n){0,60}type_: \d{1,2}\s*\Z"
 )
+_DRAWING = re.compile(r"(?<=```compressed-json)\r?\n(?:[A-Za-z0-9+/=]*+\r?\n)*+(?=```)")
+"""The data of a drawing of Excalidraw, whose texts stand above it."""
 _LONGEST_FOOTER = 4_000  # characters
 _LISTS = {"tags": "tags", "tag": "tags", "alias": "aliases", "aliases": "aliases"}
 
@@ -60,7 +62,9 @@ def page(text: str, body: int, *, of_notion: bool) -> AppNote:
     """Return the note in ``text``, whose front matter ends at ``body``."""
     note = AppNote(text, body)
     _read_joplin(note)
-    if "::" in text:
+    if "```compressed-json" in text:
+        note.text = _DRAWING.sub(lambda data: "\n" * data[0].count("\n"), note.text)
+    if "::" in note.text:
         _read_logseq(note)
     note.text = note.text[: note.body] + note_dialects.as_shown(note.text[note.body :])
     if not note.values:

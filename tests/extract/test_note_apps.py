@@ -131,6 +131,16 @@ def test_what_joplin_writes_below_a_note_is_no_part_of_it(body: str, end: str) -
     assert found.text.split() == f"Wheelwright tools {body}".split()
 
 
+def test_the_data_of_a_drawing_is_no_text() -> None:
+    data = "\n\n".join(["N4KAkARALgngDgUwgLgAQQQDwMYEMA2AlgCYBOuA7hADTgQBuCpAzoQPYB2KqATL" * 4] * 3)
+    drawing = f"%%\n## Drawing\n```compressed-json\n{data}\n```\n%%"
+    text = f"---\nexcalidraw-plugin: parsed\n---\n## Text Elements\nlock keeper ^a1b2\n\n{drawing}\n"
+    found = read(text, "a.excalidraw.md")
+    assert "lock keeper" in found.text
+    assert "N4KAk" not in found.text
+    assert found.text.count("\n") == text.count("\n")
+
+
 # --- Logseq -----------------------------------------------------------------------------
 
 
