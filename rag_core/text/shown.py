@@ -23,11 +23,22 @@ LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 """Types whose JSON quotes, braces and escapes are not shown, nor the stars around bold words."""
 
 _OF_JSON = re.compile(
-    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)'
+    r"|<(?:https?://|mailto:|[#@])[^|<>\s\"]{1,1000}\||&amp;",  # of Slack
+    re.M,
 )
-_BOLD_OF_JSON = re.compile(r"(?<![\w*/])(\*\*)(?=[^\s*/])[^*\"\n]{1,300}(?<=[^\s*/])(\*\*)(?![\w*/])")
-"""Bold words in a string, not ``**kwargs`` or ``**/*.py``."""
-_SHOWN_OF_JSON = {'":': ": ", '",': ", ", ',"': ", ", '","': ", ", "\\n": "\n", "\\r": " ", "\\t": " "}
+_BOLD_OF_JSON = re.compile(r"(?<![\w*/])(\*{1,2}|_)(?=[^\s*/_])[^*_\"\n]{1,300}(?<=[^\s*/_])(\1)(?![\w*/])")
+"""Words in bold or italics in a string, not ``**kwargs`` or ``**/*.py``."""
+_SHOWN_OF_JSON = {
+    '":': ": ",
+    '",': ", ",
+    ',"': ", ",
+    '","': ", ",
+    "\\n": "\n",
+    "\\r": " ",
+    "\\t": " ",
+    "&amp;": "&",
+}
 _CUE = re.compile(r"\n[ \t]*\r?\n(?:[^\n]{1,60}\n)?(?:\d{1,3}:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[^\n]*\n")
 """The lines between the words of two cues of subtitles."""
 _BEGINNING = re.compile(r"(?<=\n)[ \t]*+(?:>|#|//|;)[>#/;]*+[!:'|]?(?:[ \t]+[>#/;]++)*+[ \t]")

@@ -61,6 +61,16 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
     "letters joined": ("text", "l'œuvre du cœur", "l'oeuvre du coeur"),
     "accents left out": ("text", "la crème brûlée", "la creme brulee"),
     "accents of Greek": ("text", "Γιώργος είναι", "γιωργος ειναι"),
+    "emphasis in an exported chat": (
+        "json",
+        '{"text": "the *hunter* and his _moon_, rising"}',
+        "the hunter and his moon",
+    ),
+    "link of Slack": (
+        "json",
+        '{"text": "see <https://a.example/x|the hunter> &amp; <mailto:m@a.example|his moon> rise"}',
+        "see the hunter & his moon rise",
+    ),
     "bold in an exported chat": (
         "json",
         '{"content": "the **hunter** moon, **rising**."}',
