@@ -136,7 +136,7 @@ _TIDDLYWIKI = (
     r"|<!--(?s:.*?)(?:-->|\Z)|\[img[^\[\]\n]{0,200}\[[^\[\]\n]{0,500}\]\])"
     rf"|(?P<tag>{_TAGS})"
     r"|(?P<open_wiki>\[(?:ext)?\[)|(?P<close_wiki>(?:\|[^\[\]|\n]{0,2000})?\]\])"
-    r"|(?P<code>`{1,2})|(?P<pair>''|(?<!:)//(?!/)|__|~~|,,|\^\^)"
+    r"|(?P<code>`{1,2})|(?P<free>''|,,|\^\^)|(?P<pair>(?<!:)//(?!/)|__|~~)"
 )
 _WITH_TEXT_OF_MAN = "SH|SS|SM|SB|B|I|IP|UR|MT|URL|MTO|SY|OP|(?!Dd|Dt|Os|Bl|El|Pp|Xo|Xc)[A-Z][a-z]"
 """Macros whose arguments are text. All other lines of macros are not shown."""

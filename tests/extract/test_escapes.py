@@ -112,6 +112,11 @@ VALUES = [
         "''mizzen''mast, [[boat]]s, [[Sail (cloth)|sail]]cloth, [[a b|c]] d",
         "''mizzenmast, boats, sailcloth, [[a b|c]] d",
     ),
+    (
+        "a.tid",
+        "title: x\n\nDer ''Goldparmäne''n-Baum, H,,2,,O, x^^2^^, ''bold'' a ,,b,, it''s 6'' ''",
+        "title: x\n\nDer Goldparmänen-Baum, H2O, x2, ''bold'' a ,,b,, it''s 6'' ''",
+    ),
     ("a.wiki", "G&ouml;del, H<sub>2</sub>O", "Gödel, H2O"),
     ("a.wiki", "m<sup>2</sup>, <b>un</b>able, a<sup>b c</sup>d.", "m2, unable, a<sup>b c</sup>d."),
     (
