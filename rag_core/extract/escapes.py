@@ -34,6 +34,9 @@ _GOES_ON = re.compile(r"(?P<gap>[ \t]?)\\[ \t]*(?P<breaks>(?:\r?\n[ \t]*)+)(?P<n
 """The end of a line after which a string goes on, and the word with which it does."""
 _NEXT_PIECE = re.compile(r'"[ \t]{0,9}\r?\n[ \t]{0,9}"')
 """The break between two pieces of a text that a translation file (gettext) writes on several lines."""
+_REST_OF_WORD = re.compile(r'(?<=\w)"[ \t]{0,9}(?P<breaks>\r?\n)[ \t]{0,9}"(?P<next>\w++)')
+"""The same inside a word, and the rest of the word."""
+_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*+)\\(\r?\n)")
 """The end of a line of a properties file that continues on the next line."""
 _ENTITY = re.compile(r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -228,7 +231,7 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
         text = inner_pages.without_pages_in_xml(text)
     if "&" in text and kind in ("xml", "markdown"):
         return _ENTITY.sub(_of_entity, text)
-    return _NEXT_PIECE.sub("\n", text) if suffix in _TRANSLATIONS else text
+    return _of_translations(text) if suffix in _TRANSLATIONS else text
 
 
 def _of_json(text: str) -> str:
@@ -247,6 +250,12 @@ def _with_bytes_joined(text: str) -> str:
 def _of_bytes(match: re.Match[str]) -> str:
     chars = bytes.fromhex(match[2].replace("\\u00", "")).decode("utf-8")
     return match[1] + "".join(char if _is_shown(char) else " " for char in chars)
+
+
+def _of_translations(text: str) -> str:
+    """The texts of a translation file with their pieces joined and quotes in them as they are shown."""
+    pieces = _NEXT_PIECE.sub("\n", _REST_OF_WORD.sub(r"\g<next>\g<breaks>", text))
+    return _QUOTE.sub(r'\1"', pieces)
 
 
 def _of_string(match: re.Match[str]) -> str:

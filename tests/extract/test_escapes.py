@@ -73,6 +73,12 @@ VALUES = [
     ("a.json", r'{"a": "\u003e 5 \u0041 \u0027x\u0027 \u0026 y"}', '{"a": "> 5 A \'x\' & y"}'),
     ("a.strings", r'"greeting" = "Gr\U00fc\U00dfe\nan alle";', '"greeting" = "Grüße an alle";'),
     ("a.po", 'msgid ""\n"the error "\n"budget\\n"\nmsgstr "b"', 'msgid "\nthe error \nbudget "\nmsgstr "b"'),
+    (
+        "a.po",
+        'msgid "open"\nmsgstr ""\n"Das Tor lang"\n"sam \\u00f6ff"\n"nen, 世"\n"界。"\nmsgid "a"',
+        'msgid "open"\nmsgstr "\nDas Tor langsam\n öffnen\n, 世界\n。"\nmsgid "a"',
+    ),
+    ("a.po", r'msgid "the \"old\" mill \\"', r'msgid "the "old" mill \\"'),
     ("a.md", "caf&eacute; &ndash; Zo&#235; &#x6771;", "café – Zoë 東"),
     (
         "a.opml",
