@@ -20,18 +20,39 @@ _PRINTABLE = "QUOTED-PRINTABLE"
 _FOLD_IN_BYTES = re.compile(rb"\r?\n[ \t]")
 _FOLD_IN_LETTER = re.compile(rb"(?<=[\x80-\xff])\r?\n[ \t](?=[\x80-\xbf])")
 """The end of a line inside a letter of several bytes. Programs may fold there (RFC 5545, 3.1)."""
+_PROPERTY = re.compile(rb"^([^:\r\n]+):([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)", re.M)
 _UID = re.compile(rb"^(?:UID|RECURRENCE-ID)(?:;[^:\r\n]{0,200})?:([!-~]{1,200})[ \t]*\r?$", re.M | re.I)
 _LONGEST_TAG = 100  # maximum number of bytes
 
 
 def decoded(data: bytes, path: PurePosixPath) -> str:
-    """Return the text of a calendar or of contacts. Raises ExtractError if the bytes are not text."""
+    """Return the text of a calendar or of contacts, in which each property may declare an encoding of its
+    own. Raises ExtractError if the bytes are not text."""
     try:
         if not binary.signature(data):
-            return encoding.decode(_FOLD_IN_LETTER.sub(b"", data)).text
+            return encoding.decode(_in_utf8(_FOLD_IN_LETTER.sub(b"", data))).text
     except (encoding.BinaryError, UnicodeDecodeError):
         pass
     raise damaged(path, data)
+
+
+def _in_utf8(data: bytes) -> bytes:
+    """Return ``data`` with the values whose encoding is declared in UTF-8, unless all of it is in UTF-8, as
+    after a program converted it."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _PROPERTY.sub(_as_declared, data)
+    return data
+
+
+def _as_declared(found: re.Match[bytes]) -> bytes:
+    parameters, value = found.groups()
+    declared = None if value.isascii() else _CHARSET.search(parameters.decode("ascii", "replace"))
+    if declared is None:
+        return found[0]
+    unfolded_value = _FOLD_IN_BYTES.sub(b"", value)
+    return parameters + b":" + encoding.decode(unfolded_value, charset=declared[1]).text.encode()
 
 
 def component_spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:

@@ -34,6 +34,28 @@ def test_notes_are_shown_as_written(text: str, write: Callable[[str, str], str])
     assert found == f"Ada\n{text}\nPhone: 5"
 
 
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("SHIFT_JIS", "表 渡辺 紀子①"),
+        ("windows-1251", "Ёлка у реки"),
+        ("ISO-8859-2", "Łoś i żaba"),
+        ("GB2312", "联通"),
+        ("no-such", "Fête"),
+    ],
+)
+def test_a_value_is_in_the_encoding_that_it_declares(charset: str, text: str) -> None:
+    codec = {"SHIFT_JIS": "cp932", "no-such": "cp1252"}.get(charset, charset)
+    first, value = text[:3].encode(codec), text[3:].encode(codec)
+    lines = [
+        b"BEGIN:VCARD\r\nVERSION:2.1",
+        b"FN;CHARSET=UTF-8:" + "Zoë".encode(),
+        b'NOTE;ENCODING=8BIT;CHARSET="%s":%s\r\n %s' % (charset.encode(), first, value),
+        b"TEL;CHARSET=%s:5\r\nEND:VCARD\r\n" % charset.encode(),
+    ]
+    assert read(b"\r\n".join(lines), "a.vcf").text == f"Zoë\n{text}\nPhone: 5"
+
+
 def test_a_contact_is_shown_as_in_an_address_book() -> None:
     found = read(
         card(
