@@ -31,6 +31,7 @@ _SIGNATURES: dict[str, tuple[bytes, ...]] = {
     "a FLAC recording": (b"fLaC\x00",),
     "a DjVu book": (b"AT&TFORM",),
     "a Matroska video": (b"\x1aE\xdf\xa3",),
+    "a binary property list": (b"bplist0",),
     "a font": (b"wOFF\x00", b"wOF2\x00", b"\x00\x01\x00\x00\x00", b"OTTO\x00"),
     "a NumPy array": (b"\x93NUMPY",),
     "a Parquet table": (b"PAR1\x15",),

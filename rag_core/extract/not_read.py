@@ -10,6 +10,7 @@ _ADVICE = {
     "Save it as PDF to search its text.": (
         ".djvu .djv .xps .oxps .ps .eps .indd .pub .vsd .vsdx .vsdm .one .chm .afpub"
     ),
+    "Save the page as its source (HTML) or as PDF to search its text.": ".webarchive",
     "Save it as EPUB to search its text.": ".mobi .azw .azw3 .kfx .prc .lit .lrf .pdb",
     "Export its mails as EML or MBOX to search them.": ".pst .ost .olm .dbx",
     "Save what was signed in it as a file of its own to search it.": ".p7m .p7s .p7b .asice .asics .tsd",

@@ -423,6 +423,7 @@ ZIP = made.zipped({"Index/Document.iwa": "x"})
         ("help.chm", b"ITSF\3" + bytes(range(256)), "PDF"),
         ("book.djvu", b"AT&TFORM\0\0\0\1DJVU", "PDF"),
         ("book.mobi", b"Leaves".ljust(60, b"\0") + b"BOOKMOBI" + bytes(99), "EPUB"),
+        ("page.webarchive", b"bplist00\xd1\x01\x02_\x10\x0fWebMainResource", "HTML"),
         ("book.azw3", b"Leaves".ljust(60, b"\0") + b"BOOKMOBI" + bytes(99), "EPUB"),
         ("talk.mp3", b"ID3\x04" + bytes(99), "transcript"),
         ("talk.m4a", bytes(4) + b"ftypM4A " + bytes(99), "transcript"),
