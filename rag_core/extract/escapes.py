@@ -18,8 +18,8 @@ _HEX = re.compile(
 )
 _BEYOND_ASCII = re.compile(r"(?<!\\)((?:\\\\)*)((?:\\u00[89a-fA-F][0-9a-fA-F])+|\\u(?!00)[0-9a-fA-F]{4})")
 """Escapes of characters beyond ASCII, those of one byte in a row."""
-_GAP_OF_JSON = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\[nrt])+")
-"""Ends of lines and tabs in a string. Without them the next word would begin with their letter."""
+_GAP_OF_JSON = re.compile(r"(?<!\\)((?:\\\\)*(?:\\[nrt])+)(?=\w)")
+"""Ends of lines and tabs before a word in a string. The word would begin with their letter."""
 _SLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _TRANSLATIONS = (".po", ".pot")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?P<end>")?')
@@ -226,7 +226,7 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
     if kind == "yaml" and ("\\" in text or "''" in text):
         return _of_yaml(text)
     if kind == "json":
-        return inner_pages.without_pages_in_json(text)
+        return _GAP_OF_JSON.sub(r"\1 ", inner_pages.without_pages_in_json(text))
     if kind == "xml":
         text = inner_pages.without_pages_in_xml(text)
     if "&" in text and kind in ("xml", "markdown"):
@@ -236,7 +236,7 @@ def _unescaped(text: str, kind: str, path: PurePosixPath) -> str:
 
 def _of_json(text: str) -> str:
     text = _HEX.sub(_of_hex, _with_bytes_joined(text))
-    return _GAP_OF_JSON.sub(r"\1 ", _SLASH.sub(r"\1/", text))
+    return _SLASH.sub(r"\1/", text)
 
 
 def _with_bytes_joined(text: str) -> str:

@@ -23,7 +23,7 @@ LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 """Types whose JSON quotes, braces and escapes are not shown, nor the stars around bold words."""
 
 _OF_JSON = re.compile(
-    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)'
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt](?:[ ](?=\w))?|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)'
     r"|<(?:https?://|mailto:|[#@])[^|<>\s\"]{1,1000}\||&amp;",  # of Slack
     re.M,
 )
@@ -84,8 +84,9 @@ _JOINED_BY = {
 }
 _JOINED_STRINGS = {
     file_type: re.compile(
-        rf"(?<!\"\")(?<!'')(?P<quote>[\"'])[ \t]*+(?P<sign>{sign})?[ \t]*+[_\\]?\r?\n[ \t]*+"
-        rf"(?(sign)|(?:{sign})[ \t]*+)[fFrRbBuU$@]{{0,2}}(?P=quote)(?!\"\"|'')"
+        rf"(?<!\"\")(?<!'')(?P<quote>[\"'])[ \t]*+"
+        rf"(?:(?:{sign})[ \t]*+[_\\]?\r?\n[ \t]*+|[_\\]?\r?\n[ \t]*+(?:{sign})[ \t]*+)"
+        r"[fFrRbBuU$@]{0,2}(?P=quote)(?!\"\"|'')"
     )
     for file_type, sign in _signs_by_type(_JOINED_BY).items()
 }
@@ -201,7 +202,9 @@ def marks_of(text: str, file_type: str) -> Sequence[Mark]:
 
 def json_marks(text: str) -> list[Mark]:
     """Return the quotes, braces and escapes of JSON, and the stars around bold words."""
-    marks = [Mark(*match.span(), _SHOWN_OF_JSON.get(match[0], "")) for match in _OF_JSON.finditer(text)]
+    marks = [
+        Mark(*match.span(), _SHOWN_OF_JSON.get(match[0].rstrip(" "), "")) for match in _OF_JSON.finditer(text)
+    ]
     for match in _BOLD_OF_JSON.finditer(text):
         marks += Mark(*match.span(1)), Mark(*match.span(2))
     return [*disjoint(marks)]

@@ -10,7 +10,7 @@ from rag_core.extract import extract
 
 VALUES = [
     ("a.json", r'{"name": "M\u00fcller", "city": "\u6771\u4eac"}', '{"name": "Müller", "city": "東京"}'),
-    ("a.json", r'{"a": "one\nrow\r\n\ttwo\\new"}', r'{"a": "one row two\\new"}'),
+    ("a.json", r'{"a": "one\nrow\r\n\ttwo\\new"}', r'{"a": "one\n row\r\n\t two\\new"}'),
     (
         "a.md",
         "- one\n\t- **Ost**friesland\n\n\t  and **Bre**men\n",
