@@ -104,7 +104,7 @@ _BY_ROOT = {
 """Outermost element of XML → suffix of such files."""
 _RECORD = re.compile(rb"BEGIN:V(?:CALENDAR|CARD)[ \t]*\r?\n(?:[A-Z][A-Z0-9-]*[;:]|BEGIN:)")
 _MAN = re.compile(rb"^\.(?:TH|Dd)[ ]", re.M)
-_DOKUWIKI = re.compile(rb"(?:~~\w+~~\s*)?={5,6}[ ][^=\n]{1,200}[ ]={5,6}\s|Content-Type: text/x-zim-wiki\b")
+_DOKUWIKI = re.compile(rb"(?:~~\w+~~\s*)?={6}[ ][^=\n]{1,200}[ ]={6}\s|Content-Type: text/x-zim-wiki\b")
 _TABLE = re.compile(rb"[^\n\t;,]*[\t;,][^\n]*\n[^\n\t;,]*[\t;,]")
 _SHEBANG = re.compile(rb"#![ \t]*(?:[^\s]*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([A-Za-z]+)")
 _SUFFIX_OF_PROGRAM = {

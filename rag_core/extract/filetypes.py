@@ -18,7 +18,7 @@ from rag_core.text.days import first_in_name
 from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 19
+EXTRACTOR_VERSION = 20
 """Raised when the same bytes would be read differently. Documents that an older version read are then read
 again."""
 
