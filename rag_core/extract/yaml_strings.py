@@ -21,9 +21,11 @@ _LINE = re.compile(r"\n([ ]*+)(?=\S)")
 
 
 def escaped_strings(text: str) -> Iterator[tuple[int, int]]:
-    """Return the start and the end of each string in quotes that is a whole key or value, of those in
-    single quotes only in one line. One that does not end as a string of YAML does is none, nor is what
-    follows in its line."""
+    """Yield the start and the end of each string in quotes that is a whole key or value.
+
+    Strings in single quotes count only if they are on one line. If a string does not end where YAML requires
+    it, neither the string nor the rest of its line counts.
+    """
     place = begun = indent = depth = 0
     parent = -1  # the column of the entry to which a block of text would belong
     while place < len(text):

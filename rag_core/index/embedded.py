@@ -127,8 +127,10 @@ class ReadPicture:
 
 def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
     """Whether the notes of a source may show the picture at the path ``picture`` in it, and contain its text.
+
     They may not if the owner excluded the picture or a rule makes it private: other viewers may see a note
-    that embeds it."""
+    that embeds it.
+    """
     if sources.is_excluded(db, source_id, picture):
         return False
     return not privacy.hides_file(db, sources.by_id(db, source_id), picture)

@@ -252,9 +252,11 @@ def takes_all(db: sqlite3.Connection, allowed: Eligible) -> bool:
 
 
 def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> str:
-    """Return an FTS5 expression for passages with at least one of the units ``some``. Units in scripts
-    without spaces, which FTS5's tokenizer does not find, are looked for in the columns of ``further``, a
-    column filter of FTS5; '' is for tables without these columns."""
+    """Return an FTS5 expression for passages with at least one of the units ``some``.
+
+    FTS5's tokenizer does not find units in scripts without spaces. They are looked for in the columns of
+    ``further``, a column filter of FTS5; '' is for tables without these columns.
+    """
     terms: list[str] = []
     for unit in chain.from_iterable(map(alternatives, some)):
         is_further = not unit.isascii() and is_unspaced(unit)
