@@ -18,8 +18,8 @@ _HEX = re.compile(
 )
 _BEYOND_ASCII = re.compile(r"(?<!\\)((?:\\\\)*)((?:\\u00[89a-fA-F][0-9a-fA-F])+|\\u(?!00)[0-9a-fA-F]{4})")
 """Escapes of characters beyond ASCII, those of one byte in a row."""
-_GAP_OF_JSON = re.compile(r"(?<!\\)((?:\\\\)*(?:\\[nrt])+)(?=\w)")
-"""Ends of lines and tabs before a word in a string. The word would begin with their letter."""
+_GAP_OF_JSON = re.compile(r"(?<!\\)((?:\\\\)*\\[nrt])(?=\w)(?![A-Za-z0-9+/]{60})")
+"""The end of a line or a tab before a word (no base64) in a string. The word would begin with its letter."""
 _SLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _TRANSLATIONS = (".po", ".pot")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+(?P<end>")?')

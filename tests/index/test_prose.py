@@ -24,8 +24,9 @@ MINIFIED = "".join(f"function f{n}(a){{if(a.heron{n}!==void 0)return a.weir(f{n}
 
 
 def passages(text: str, name: str = "a.txt") -> list[Passage]:
-    found = cut(extract(text.encode(), PurePosixPath(name)), chunk_spec(256), None)
-    assert all(text[each.start : each.end] == each.text for each in found)
+    document = extract(text.encode(), PurePosixPath(name))
+    found = cut(document, chunk_spec(256), None)
+    assert all(document.text[each.start : each.end] == each.text for each in found)
     return found
 
 

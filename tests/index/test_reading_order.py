@@ -213,7 +213,8 @@ def test_a_picture_on_which_a_reader_fails_says_so_and_is_left_alone(
     job = library.index(OWNER, "s")
     assert job is not None
     assert job.state == "done"
-    [warning] = library.documents.get(OWNER, "s", "note.md").warnings
+    in_part, warning = library.documents.get(OWNER, "s", "note.md").warnings
+    assert in_part == "Some of this document could not be read."
     assert warning.startswith("The text in its pictures could not be read.")
     assert found(library, "note") == ["note.md"]
 
