@@ -221,7 +221,10 @@ def test_a_mailbox_may_be_larger_than_a_file_but_a_message_may_not(
     (notes / "a.mbox").write_text(mailbox(*messages, huge), "utf-8")
     library = configured("max_file_mb: 1\n")
     [result] = index(library, "sea", notes).results
-    assert (result.outcome, result.message) == ("added", "1 message cannot be read, such as number 5.")
+    assert (result.outcome, result.message) == (
+        "added",
+        "Some of this document could not be read. 1 message cannot be read, such as number 5.",
+    )
     found = library.search(OWNER, "animal3", mode="lexical")
     assert (found.convincing, found.hits[0].document.part) == (True, "m3@x.org")
     assert not library.search(OWNER, "walrus", mode="lexical").convincing
