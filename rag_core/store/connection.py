@@ -30,6 +30,10 @@ During a run, 25 searches a second took three times as long with eight readers (
 
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
+_LOG_PAGES = 8_000
+"""Pages of 4 KB in the write-ahead log (32 MB) at which SQLite moves them into the file. With its default of
+1,000 pages, a run over 7,400 small notes takes a tenth longer."""
+
 _CHECKPOINT_TIMEOUT_MS = 100
 OF_LOG = ("-wal", "-shm")
 """Suffixes of the two files that SQLite writes next to a store: the write-ahead log and its index."""
@@ -89,6 +93,7 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB if mode == 'rw' else _READER_CACHE_KB}")
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
         db.create_function("shows_phrase", 3, shows_phrase, deterministic=True)
