@@ -153,7 +153,8 @@ class Embedding:
             self._embed(self.embedder, batch)
         except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
             self.log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
-            self.embedder = None
+            self.embedder, self.log.embeds = None, False
+            self.log.estimate.texts.left = 0
         self._unsent += len(batch)
         return self.embedder is not None
 

@@ -100,6 +100,7 @@ class Runner:
         try:
             self._look_for_requests()
             self._embedding.open(with_index=not self.words_only)
+            self._log.embeds = self._embedding.embedder is not None and not self.words_only
             self._reading = self._new_reading()
             self._pictures = PictureQueue(self._reading, self._is_over)
             with closing(self._pictures):

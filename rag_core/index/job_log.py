@@ -34,6 +34,7 @@ class JobLog:
         self._failed: set[str] = set()
         self._messages: list[str] = []
         self.estimate = Estimate()
+        self.embeds = True  # whether this run embeds texts, so that it takes longer
         self._started = self._stepped = time.monotonic()
         self._noted = 0.0
 
@@ -95,7 +96,8 @@ class JobLog:
             self._failed.add(result.source_file)
         self.counts[result.outcome] += 1
         self.estimate.files.note()
-        self.estimate.texts.left += result.chunks_added
+        if self.embeds:
+            self.estimate.texts.left += result.chunks_added
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
         self.advance(current=result.source_file)
 

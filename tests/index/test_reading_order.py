@@ -13,9 +13,10 @@ import pytest
 
 from rag_core.extract import ocr, plain
 from rag_core.index.estimate import Estimate, Pace
+from rag_core.index.job_log import JobLog
 from rag_core.library import Library
 from rag_core.store import jobs
-from rag_core.types import OWNER, Job, Progress, Viewer
+from rag_core.types import OWNER, FileResult, Job, Progress, Viewer
 from rag_core.wording import progress, still
 from tests.conftest import index
 from tests.extract.eyes import OllamaEyes
@@ -364,3 +365,22 @@ def test_what_waits_for_ocr_says_why_by_the_setting_of_now(
     state, reason, notices = said("auto")
     assert (state, reason) == ("fresh", "")
     assert is_off not in notices
+
+
+@pytest.mark.parametrize(("embedder", "most"), [("hashing", 3), ("minilm", 0)])
+def test_texts_count_for_the_time_left_only_if_they_will_be_embedded(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch, embedder: str, most: int
+) -> None:
+    left: list[float] = []
+
+    class Watched(JobLog):
+        def count(self, result: FileResult) -> None:
+            super().count(result)
+            left.append(self.estimate.texts.left)
+
+    monkeypatch.setattr("rag_core.index.index.JobLog", Watched)
+    for number in range(3):
+        write(notes, f"note-{number}.md", f"A note of number {number}.")
+    library.create_store(OWNER, "s", embedder)
+    index(library, "s", notes)
+    assert (len(left), max(left)) == (3, most)
