@@ -7,6 +7,7 @@ import io
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import PurePosixPath
 
 from PIL import Image, ImageOps, ImageSequence
@@ -19,21 +20,27 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
 """Formats that are opened. Other formats might start other programs."""
 NO_TEXT = "No text was found in this picture."
 _MOST_PAGES = 500  # maximum pages of a TIFF; of an animation only the first picture is read
+_FURTHER_PAGES = "Only its first {:,} pages are read."
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """Return the text in a picture, page by page for a TIFF."""
     builder = Builder()
     with Image.open(io.BytesIO(data), formats=formats(path)) as picture:
-        frames = _MOST_PAGES if picture.format == "TIFF" else 1
-        for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
+        is_paged, warnings = picture.format == "TIFF", []
+        frames = ImageSequence.Iterator(picture)
+        for number, frame in enumerate(islice(frames, _MOST_PAGES + 1 if is_paged else 1), 1):
+            if number > _MOST_PAGES:
+                warnings.append(_FURTHER_PAGES.format(_MOST_PAGES))
+                break
             builder.begin("page", number)
-            preview = partial(_preview, data, formats(path)) if frames == 1 else None
+            preview = partial(_preview, data, formats(path)) if not is_paged else None
             draw = partial(_upright, frame)
             builder.add_seen(ocr.reader.text(f"page {number}", draw, is_page=True, preview=preview))
         size = {"width": picture.width, "height": picture.height}
-        found = builder.document("picture", path.name, metadata=size)
-        if found.text or ocr.reader.left or ocr.reader.notes:  # these say why there is no text
+        found = builder.document("picture", path.name, warnings=warnings, metadata=size)
+        says_why = found.warnings or ocr.reader.left or ocr.reader.notes
+        if found.text or says_why:
             return found
         return replace(found, warnings=(NO_TEXT,))
 

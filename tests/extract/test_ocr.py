@@ -88,6 +88,19 @@ def test_a_picture_in_an_unknown_format_costs_its_document_nothing() -> None:
     assert pictures.text_of(b"no picture at all") == ""
 
 
+@pytest.mark.parametrize(("most", "says"), [(2, ("Only its first 2 pages are read.",)), (3, ())])
+def test_a_fax_with_more_pages_than_are_read_says_so(
+    monkeypatch: pytest.MonkeyPatch, most: int, says: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(pictures, "_MOST_PAGES", most)
+    first, *others = (picture(f"PAGE {number}") for number in range(3))
+    made = io.BytesIO()
+    first.save(made, "TIFF", save_all=True, append_images=others)
+    document = pictures.read(made.getvalue(), PurePosixPath("fax.tiff"))
+    assert tuple(note for note in document.warnings if "first" in note) == says
+    assert document.in_part == bool(says)
+
+
 def test_a_picture_is_read_once(worker: Worker, kept: Path) -> None:
     data = packed(picture("MINT LEAVES"), "PNG")
     extract(data, PurePosixPath("a.png"), worker)
