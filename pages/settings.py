@@ -27,8 +27,9 @@ from ui.stores.private_notes import show_rules_of_stores
 _ENGINES = {row.name: row.label for row in PICTURE_READERS.values() if not row.after.word}
 _OCR = {"auto": "Automatic", **_ENGINES, "off": "Off"}
 _RERANKER = (
-    "Sorts the best results again. Fetch one with `commonplace model install hf:ORG/NAME`,"
-    " or type `onnx:FOLDER` or `MODEL@URL`."
+    "A model that puts the best results in a better order. Install one with"
+    " `commonplace model install hf:ORG/NAME`. Or type `onnx:FOLDER` for one in a folder of this computer,"
+    " or `MODEL@URL` for one on a server."
 )
 _THEMES = {"system": "Same as the browser", "light": "Light", "dark": "Dark"}
 

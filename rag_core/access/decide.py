@@ -128,7 +128,7 @@ def _owner_or_login(
     peer: str | None, host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str], port: int | None
 ) -> Sender | Refused:
     if not is_loopback(peer):  # behind a proxy it may be whoever the proxy names
-        return Refused("The peer is not this computer.")
+        return Refused("The request comes from another computer.")
     if _LOGIN in sent:
         if port == 80 or host.endswith(f":{port}"):  # browsers leave 80 out
             return Refused("The Host names the app's own port, which nobody sees behind Tailscale.")
@@ -177,7 +177,8 @@ def _address(written: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 
 def is_loopback(peer: str | None) -> bool:
-    """Whether an address belongs to this computer. It is False for names and malformed addresses."""
+    """Whether ``peer`` is a loopback address (127.0.0.0/8 or ::1), which only this computer can use. False
+    for None, names of hosts and malformed addresses."""
     address = _address(peer or "")
     return address is not None and address.is_loopback
 

@@ -142,7 +142,7 @@ class Settings(BaseModel):
     s3_bucket_prefix: _BucketPrefix = _vectors(
         "commonplace", "The beginning of the names of vector buckets; the name of the store follows.")
     s3_kms_key: _KmsKey | None = _vectors(
-        None, "The key that encrypts buckets and indexes.", "one of AWS's own")
+        None, "The ARN of the AWS KMS key that encrypts new buckets and indexes.", "one of AWS's own")
     s3_tags: tables.Labels = _vectors((), "Tags for the buckets and indexes that are created.", "none")
     qdrant_url: Annotated[str, server_address(6333)] | None = _vectors(
         None, "The address of a Qdrant server.", "none: one process at a time, in qdrant_path")
@@ -168,7 +168,8 @@ class Settings(BaseModel):
     min_score: Annotated[float, number(0, 1)] | None = _search(
         None, "Passages with a lower score are left out of searches and answers.", "all are shown")
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
-        None, "Maximum tokens of all passages of a search together; the pages show them all.", "no limit")
+        None, "Maximum tokens that the passages of a search on the command line, over REST and "
+        "over MCP have together.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
         0.0, "How strongly newer documents are preferred; 0 prefers them only among equals.")
     k_lex: Annotated[int, whole(1, 2_000)] = _search(
@@ -201,9 +202,9 @@ class Settings(BaseModel):
         "Pictures of other stores, and of private documents in every store, are read by an OCR program on "
         "this computer, if one is installed.", "none")
     ocr_describe: Flag = _index(
-        False, "Whether the model of `ocr`, if it reads pictures, also describes them, so that charts and "
-        "photos are found by their descriptions. Pictures that were read before are described "
-        "only once all files are read again: `commonplace index --force`.")
+        False, "Whether the model of `ocr` also describes pictures, so that charts and photos are found by "
+        "what they show. OCR programs cannot. To describe pictures that were read before, run "
+        "`commonplace index --force`.")
     gemini_api_key: kinds.Secret | None = _index(
         None, _KEY.format("ocr: gemini"), "none", secret=True, borrowed="GEMINI_API_KEY")
     gemini_base_url: kinds.Address | None = _index(

@@ -16,8 +16,8 @@ _Points = dict[int, tuple[float, str]]
 
 
 def shown_numbers(chart: _Element) -> Iterator[str]:
-    """Yield a line for each series whose numbers a chart shows, such as ``Sales: North 4.3, South 2.5``, and
-    the numbers that name categories."""
+    """Yield the numbers that a chart shows. For each series these are its categories, if they are numbers
+    (each a line, such as ``2019``), and then one line with its labels: ``Sales: North 4.3, South 2.5``."""
     has_table = next(chart.iter("{*}dTable"), None) is not None
     for series in chart.iter("{*}ser"):
         categories = {index: displayed_number(*point) for index, point in _numbers(series, "cat").items()}

@@ -34,7 +34,8 @@ class _Mark:
 
 
 def segments(text: str) -> tuple[Segment, ...]:
-    """Return the definitions in the Python source ``text``, and the spans between them."""
+    """Split Python source into its functions and classes, methods apart, and the text between them, in order
+    and without gaps. Source that Python cannot parse is split where lines begin with ``def`` or ``class``."""
     if not text:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]

@@ -164,7 +164,11 @@ def decode(data: bytes, file_type: str = "text", charset: str = "", *, is_sure: 
     decoded = _of_bytes(data, file_type, charset) if is_sure else _of_doubtful(data, file_type, charset)
     if not zeros:
         return decoded
-    said = "A few zero bytes were replaced." if are_few else "Zero bytes between words were read as spaces."
+    said = (
+        "A few NUL characters were replaced."
+        if are_few
+        else "NUL characters between words were read as spaces."
+    )
     text = decoded.text.replace("\0", "\ufffd")
     return replace(decoded, text=text, warning=f"{decoded.warning} {said}".strip())
 
@@ -188,7 +192,7 @@ def _spaced_out(data: bytes) -> Decoded | None:
     if not are_beside or text != text.translate(None, _CONTROLS):
         return None
     with suppress(UnicodeDecodeError):
-        return Decoded(text.decode("utf-8"), "utf-8", "Zero bytes between its letters were left out.")
+        return Decoded(text.decode("utf-8"), "utf-8", "The NUL characters between its letters were left out.")
     return None
 
 

@@ -97,8 +97,8 @@ class Cost:
 
         Args:
             count: Number of pictures.
-            seconds: Duration of the reading.
-            computing_s: Processor time in seconds.
+            seconds: Elapsed time.
+            computing_s: Processor time in seconds, which is less if other work ran at the same time.
             beside: Whether texts were embedded at the same time.
 
         """
@@ -138,8 +138,8 @@ class Estimate:
         return reading + embedding + self._pictures_after(embedding)
 
     def note_pictures(self, count: float, seconds: float, computing_s: float, *, are_pages: bool) -> None:
-        """Record that pictures were read, or pages of scans if ``are_pages``. The other arguments are those
-        of `Cost.note`."""
+        """Record that ``count`` pictures, or pages of scans if ``are_pages``, were read in ``seconds``. Of
+        these, ``computing_s`` were processor time."""
         self.ocr.note(count)
         kind = self.pages if are_pages else self.pictures
         kind.note(count, seconds, computing_s, beside=self.texts.left > 0)

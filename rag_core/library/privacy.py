@@ -22,12 +22,12 @@ class PrivateRules(Service):
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Hide the documents that match any of ``globs`` from guests, in addition to documents marked
-        private.
+        """Replace the patterns of the documents that are hidden from guests. Documents that say themselves
+        that they are private stay hidden, too.
 
-        Searches obey the rules at once. A pattern is compared with the path below the document's folder and
-        with the shown path. The next job updates copies on other machines and the statistics behind guests'
-        scores. Raises InvalidInput.
+        Searches obey the rules at once. A pattern is compared with the path below the indexed folder and with
+        the path as it is shown. The next job updates copies on other machines and the statistics behind
+        guests' scores. Raises InvalidInput if a pattern is malformed.
         """
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)

@@ -81,10 +81,11 @@ class StoreFiles:
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """Return the path for a new store ``name``.
+        """Return the path for a new store ``name``. ``but`` is a store that may have the name already: the
+        one to be renamed.
 
-        Raises InvalidInput if the name cannot be used or another store than ``but`` has it. Case is ignored,
-        as on some file systems. Also raises what `require_own_disk` raises.
+        Raises InvalidInput if the name cannot be used, if another store has it (in any case, because some
+        file systems ignore case), or if the stores are on a disk that other computers may write to.
         """
         check_name(name, "a store")
         self.require_own_disk()

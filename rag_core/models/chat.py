@@ -123,7 +123,8 @@ class Call:
 
     @contextmanager
     def limited(self, seconds: float, stop: threading.Event) -> Iterator[None]:
-        """Context manager: cut the request when ``stop`` is set or ``seconds`` have passed."""
+        """Context manager: close the connection of the request made in the block when ``stop`` is set or
+        ``seconds`` have passed. The block then sees the connection fail; `outcome` says why."""
         over, end = threading.Event(), time.monotonic() + seconds
 
         def watch() -> None:

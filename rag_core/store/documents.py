@@ -286,8 +286,9 @@ def hashes(db: sqlite3.Connection) -> set[str]:
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """Return the ids of the documents shown as ``display``. It is a path, or for a part the path of the file,
-    ``#`` and the part's name. Two paths can look the same."""
+    """Return the ids of the documents shown as ``display``: a path, or ``path#name`` for one of the documents
+    that a file contains, such as a message of a mailbox. Empty if there is none; several if different paths
+    are shown alike."""
     shown = well_formed(display)
     rows = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
     path, mark, part = shown.partition("#")

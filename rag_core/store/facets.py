@@ -90,10 +90,8 @@ def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int
 
 
 def at_least(fitting: Facets, matching: Facets) -> Facets:
-    """Return the counts ``fitting``, and 0 for values that only documents in ``matching`` have.
-
-    Such documents match by words but come later in the list, so each count is a lower bound.
-    """
+    """Return a lower bound of each count. ``fitting`` counts the results that were ranked, ``matching`` all
+    documents that hold the words. A value that only the others of these have gets 0: none was ranked."""
     further: Facets = {kind: dict.fromkeys(values, 0) for kind, values in matching.items()}
     return {kind: further.get(kind, {}) | fitting.get(kind, {}) for kind in (further | fitting)}
 

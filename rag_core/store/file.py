@@ -294,8 +294,8 @@ class Store:
         file = decisions.beside(self.path).name
         return StoreDamaged(
             f"Store {self.name!r} is damaged: its settings, folders or rules are not those in {file!r}.",
-            "Repair the store to follow that file. If you put the store there by hand and it is right, delete"
-            f" {file!r}.",
+            "To go by that file, repair the store. If you copied the store there yourself and want to keep it"
+            f" as it is, delete {file!r}.",
         )
 
     @contextmanager
@@ -359,7 +359,8 @@ def rename(
         path: The store file.
         target: The new path.
         close: Closes the store in this process.
-        make_room: Called just before the files are renamed.
+        make_room: Removes what an earlier store of the new name left there. It is called when nothing else
+            can prevent the renaming.
 
     Raises:
         StoreBusy: Another process uses the store.

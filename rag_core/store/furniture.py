@@ -58,8 +58,9 @@ def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
 
 
 def count(db: sqlite3.Connection) -> frozenset[int]:
-    """Return the hashes of the shapes that are furniture now: those in more than `LEAST` documents and in
-    more than the share `SHARE` of them. `rag_core.text.furniture` explains both words.
+    """Return the hashes of the lines that repeat in many documents, such as headers of pages: those in more
+    than `LEAST` documents and in more than the share `SHARE` of them. Lines are compared by their shapes, in
+    which all numbers are the same (`rag_core.text.furniture`).
 
     Private documents are not counted: furniture changes scores, and scores must not reveal private content.
     Documents with the same shapes are copies and count once. To save work, shapes are first counted in

@@ -146,7 +146,7 @@ class S3Vectors(Remote[S3Service]):
     max_dimension = 4096
     max_batch = 500
     max_bytes = 20 * 2**20 - 4096  # with room for everything besides the records
-    other_place = "To make an index of its own, choose another bucket prefix."
+    other_place = "To make an index for this store alone, set `s3_bucket_prefix` to another word."
 
     @staticmethod
     def address_of(store: str, variant: str, options: S3Options) -> str:

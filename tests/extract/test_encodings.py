@@ -91,7 +91,7 @@ def test_a_zero_byte_beside_every_letter_is_left_out(text: str, before: str, aft
     spaced = "".join(char if char in "\r\n" else before + char + after for char in text)
     found = read(spaced.encode())
     assert found.text == text
-    assert found.warnings == ("Zero bytes between its letters were left out.",)
+    assert found.warnings == ("The NUL characters between its letters were left out.",)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_late_letter_decides_over_much_ascii() -> None:
 def test_a_zero_byte_does_not_make_a_short_text_binary(data: bytes) -> None:
     found = read(data)
     assert "\ufffd" in found.text
-    assert found.warnings[0].endswith("A few zero bytes were replaced.")
+    assert found.warnings[0].endswith("A few NUL characters were replaced.")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_zero_byte_does_not_make_a_short_text_binary(data: bytes) -> None:
 def test_zero_bytes_that_fill_up_records_are_space(data: bytes, text: str) -> None:
     found = read(data)
     assert found.text == text
-    assert found.warnings[0].endswith("Zero bytes between words were read as spaces.")
+    assert found.warnings[0].endswith("NUL characters between words were read as spaces.")
 
 
 @pytest.mark.parametrize(

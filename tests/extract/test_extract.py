@@ -128,7 +128,7 @@ def test_binaries_are_refused_by_what_they_are(data: bytes, name: str, what: str
 def test_a_text_with_a_few_zero_bytes_is_text_and_says_so() -> None:
     found = read(b"The pump stopped.\n" * 9 + b"\0\0\0\n" + "Café.\n".encode(), "a.log")
     assert found.text == "The pump stopped.\n" * 9 + "\ufffd\ufffd\ufffd\nCafé.\n"
-    assert found.warnings == ("A few zero bytes were replaced.",)
+    assert found.warnings == ("A few NUL characters were replaced.",)
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.md", "a.py", "a.html", "a.txt", "a.csv"]))

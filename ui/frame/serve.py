@@ -145,7 +145,7 @@ def _address(host: str, port: int) -> str:
     if not is_loopback(address):
         raise InvalidInput(
             f"Commonplace does not listen on {host!r}, because others could reach it there.",
-            "Use 127.0.0.1; others come in through `tailscale serve`.",
+            "Use 127.0.0.1. To share the app with other computers, run `commonplace share`.",
         )
     if not 0 <= port <= 65535:
         raise InvalidInput(f"Port {port!r} does not exist.", "Choose one from 1 to 65535, such as 8501.")

@@ -87,7 +87,7 @@ def state_sentence(file: Document) -> str:
 
 
 def breadcrumb(file: Document) -> str:
-    """Return links to the folders that a document is in, then its file name."""
+    """Return the path of a document as HTML: a link for each folder, then the file name."""
     folder, _, name = file.path.rpartition("/")
     parts = [anchor({"store": file.store}, file.store)]
     for depth, part in enumerate(folder.split("/") if folder else (), 1):
