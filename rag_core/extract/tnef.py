@@ -17,7 +17,7 @@ from rag_core.extract.building import one_line
 
 MAGIC = b"\x78\x9f\x3e\x22"
 
-_SUBJECT, _BODY, _MESSAGE_PROPS = 0x8004, 0x800C, 0x9003
+_SUBJECT, _BODY, _MESSAGE_PROPS, _CODE_PAGE = 0x8004, 0x800C, 0x9003, 0x9007
 _ATTACH_TITLE, _ATTACH_DATA, _ATTACH_START, _ATTACH_PROPS = 0x8010, 0x800F, 0x9002, 0x9005
 _SIZES = {0: 0, 1: 0, 2: 2, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 10: 4, 11: 2, 20: 8, 0x40: 8, 0x48: 16}
 """Type of a value → its size in bytes. Other types have their length before the value."""
@@ -61,10 +61,26 @@ def tnef_message(data: bytes) -> EmailMessage:
     """Return the message in ``data`` with its attachments. Raises ValueError if it is not a TNEF file."""
     if not data.startswith(MAGIC):
         raise ValueError("it does not begin as TNEF")
+    attributes = [*_attributes(data)]
+    codec = next((_codec(value) for number, value in attributes if number == _CODE_PAGE), "")
     parts = _Parts()
-    for number, value in _attributes(data):
-        with suppress(struct.error, IndexError):  # a damaged attribute is skipped
-            _add(parts, number, value)
+    with encoding.expecting(codec or encoding.expected()):
+        for number, value in attributes:
+            with suppress(struct.error, IndexError):  # a damaged attribute is skipped
+                _add(parts, number, value)
+        if not (parts.subject or parts.body or parts.props or parts.attached):
+            raise ValueError("it holds no text or attachment that can be read")
+        return _message(parts)
+
+
+def _codec(value: bytes) -> str:
+    """Return the codec of a code page of Windows, or '' if Python has none."""
+    with suppress(LookupError):
+        return encoding.codec_of(f"cp{int.from_bytes(value[:4], 'little')}")
+    return ""
+
+
+def _message(parts: _Parts) -> EmailMessage:
     found = EmailMessage()
     for header, said in (
         ("Subject", parts.subject),
@@ -81,8 +97,6 @@ def tnef_message(data: bytes) -> EmailMessage:
         if attached.data:
             name = one_line(attached.name) or "attachment"
             found.add_attachment(attached.data, "application", "octet-stream", filename=name)
-    if not (parts.subject or parts.body or parts.props or parts.attached):
-        raise ValueError("it holds no text or attachment that can be read")
     return found
 
 

@@ -392,6 +392,26 @@ def test_winmail_is_read_with_its_attachments_and_the_meeting(in_properties: boo
     assert found.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("code_page", "subject", "body"),
+    [
+        (1250, "Čaj", "Žluťoučký kůň"),
+        (1251, "Чай", "Хранить в сухом месте"),
+        (1253, "Τσάι", "Κρατήστε το στεγνό"),
+        (1255, "תה", "לשמור יבש"),
+        (1257, "Arbata", "Laikyti sausai, šaltai"),
+        (932, "お茶", "乾いた所に保つ"),
+        (936, "茶", "保持干燥"),
+        (949, "차", "건조하게 보관"),
+    ],
+)
+def test_the_texts_of_winmail_are_in_its_code_page(code_page: int, subject: str, body: str) -> None:
+    found = read(outlook_made.tnef(subject, body, code_page=code_page), "winmail.dat")
+    assert found.title == subject
+    assert body in found.text
+    assert found.warnings == ()
+
+
 @pytest.mark.parametrize("packed", [outlook_made.packed_rtf(made.rtf(PHRASE)), b""])
 def test_the_body_of_winmail_may_be_packed_or_a_page(packed: bytes) -> None:
     data = outlook_made.tnef("Tea", rtf=packed, html="" if packed else f"<p>{PHRASE}</p>")

@@ -161,17 +161,19 @@ def _filetime(moment: datetime) -> int:
 def tnef(
     subject: str = "", body: str = "", *, in_properties: bool = False, html: str = "", rtf: bytes = b"",
     where: str = "", start: datetime | None = None, attached: Mapping[str, bytes] | None = None,
+    code_page: int = 65001,
 ) -> bytes:  # fmt: skip
     """A ``winmail.dat``. Subject and body are attributes of their own, or among the properties."""
     found = b"\x78\x9f\x3e\x22\x01\x00" + _attribute(1, 0x00089006, struct.pack("<I", 0x10000))
+    found += _attribute(1, 0x00069007, struct.pack("<II", code_page, 0))
     properties = [_property(0x1013, 0x102, html.encode())] if html else []
     properties += [_property(0x1009, 0x102, rtf)] if rtf else []
     if in_properties:
         properties += [_property(0x0037, 0x1F, f"{subject}\0".encode("utf-16-le"))]
         properties += [_property(0x1000, 0x1F, f"{body}\0".encode("utf-16-le"))]
     else:
-        found += _attribute(1, 0x00018004, subject.encode() + b"\0") if subject else b""
-        found += _attribute(1, 0x0002800C, body.encode() + b"\0") if body else b""
+        found += _attribute(1, 0x00018004, subject.encode(f"cp{code_page}") + b"\0") if subject else b""
+        found += _attribute(1, 0x0002800C, body.encode(f"cp{code_page}") + b"\0") if body else b""
     if where:
         guid = bytes.fromhex("0220060000000000c000000000000046")
         named = struct.pack("<HH", 0x1F, 0x8001) + guid + struct.pack("<II", 0, 0x8208)
