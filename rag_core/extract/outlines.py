@@ -41,7 +41,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             builder.add("\n".join(" ".join(part.split()) for part in element.itertext() if part.strip()))
     title = one_line(root.findtext(".//title") or "") or (builder.opening if root.tag == "map" else "")
     builder.notes += filter(None, [decoded.warning])
-    return builder.document("xml", path.name, title)
+    return builder.document("text", path.name, title)
 
 
 def _add_entry(builder: Builder, element: _Element, depth: int) -> None:

@@ -163,8 +163,21 @@ def _whole_text(row: sqlite3.Row, document_view: DocumentView) -> str:
     with suppress(RagError, BinaryError, UnicodeDecodeError):
         data = read_bytes(root, row["path"], row["size"]) if root.is_absolute() else b""
         if hashlib.sha256(data).hexdigest() == row["file_hash"]:
-            return decode(data, row["file_type"]).text
+            text = decode(data, row["file_type"]).text
+            return text if _is_source(document_view, text) else ""
     return ""
+
+
+def _is_source(document_view: DocumentView, text: str) -> bool:
+    """Whether the passages of a document have lines of ``text``. Those that are made from a canvas of
+    Obsidian have none."""
+    lines = {line.strip() for line in text.splitlines()}
+    return any(
+        line.strip() in lines
+        for chunk in document_view.chunks
+        for line in chunk.content.splitlines()
+        if any(map(str.isalnum, line))
+    )
 
 
 def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator[tuple[Source, bytes]]:

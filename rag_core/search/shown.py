@@ -190,10 +190,25 @@ def _lines(passage: _Passage, spans: Sequence[Span]) -> Iterator[tuple[BlockKind
         start += len(written)
         if not is_prose:
             yield "code", pieces or [("", False)]
+        elif passage.file_type in LIGHT_MARKUP and written.lstrip().startswith("|"):
+            yield _table_line(passage, start - len(written), start, spans)
         elif passage.file_type in _WITH_TABLES and " | " in written:
             yield _shown("row", pieces)
         else:
             yield _shown("text", pieces)
+
+
+def _table_line(
+    passage: _Passage, start: int, end: int, spans: Sequence[Span]
+) -> tuple[BlockKind | None, list[Piece]]:
+    """Return the row in a line that begins with a bar, without its outer bars. A line that only separates
+    rows has nothing to show."""
+    line = passage.text[start:end]
+    if not line.strip("|+-=:! \t\r\n"):
+        return None, []
+    inner = line.strip()[1:]
+    first = start + line.index("|") + 1
+    return _shown("row", passage.pieces(first, first + len(inner.removesuffix("|").rstrip()), spans))
 
 
 def _line_of_note(

@@ -26,7 +26,8 @@ _PLAIN = (
     r"|(?P<tag>\[/?(?:[bius]|url|img|quote|code|size|color|font|center|spoiler)(?:=[^\[\]\n]{1,300})?\])"
 )
 _ORG = (
-    r"(?P<alone>\[fn:[\w-]{1,40}\]"
+    r"(?P<alone>\[fn:[\w-]{1,40}\]|(?<![^\n])\*{1,9}[ ](?=\S)"
+    r"|(?<![^\n])[ \t]{0,9}:PROPERTIES:[ \t]*\n(?:[ \t]{0,9}:(?!END:)[^\n]{0,300}\n){0,50}+[ \t]{0,9}:END:"
     r"|(?<![^\n])[ \t]{0,9}\#\+(?i:begin|end)_(?i:quote|verse|center)[^\n]*+|\\\\(?=[ \t]*\n)"
     r"|(?<=\S)[ ]\((?:https?|ftp)://[^\s()]{1,2000}\))"
     r"|(?P<aside_note>[ ]?\[fn:[\w-]{0,40}:[ ]?)|(?P<close_note>\])"
@@ -83,7 +84,7 @@ _SHOWN_OF_TEX = {
     r"\ldots": "…",
     r"\dots": "…",
 }
-_TAGS = rf"</?(?:{INLINE_TAGS}|ref|nowiki|center|div|blockquote|poem)(?:\s[^<>\n]{{0,300}})?/?>"
+_TAGS = rf"</?(?:{INLINE_TAGS}|ref|nowiki|center|div|span|blockquote|poem)(?:\s[^<>\n]{{0,300}})?/?>"
 _TYPST = (
     r"(?P<escape>\\[*_`\#$@<>\[\]/~=+-])"
     r"|(?P<alone>/\*(?s:.*?)(?:\*/|\Z)|(?<![:/])//[^\n]*+"

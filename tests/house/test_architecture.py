@@ -47,7 +47,7 @@ STREETS = ("frame", "reader", "index", "search", "files", "stores", "settings", 
 """The folders of ui, from the ground up: each uses only those before it."""
 
 # all that comes from elsewhere is escaped there
-BUILD_HTML = {"hits", "passages", "rendered", "code_view", "folder_tree", "store_facts", "ask_html"}
+BUILD_HTML = {"hits", "blocks", "passages", "rendered", "code_view", "folder_tree", "store_facts", "ask_html"}
 ABOUT_THE_FRONT_PAGE = {"front"}  # Streamlit's own page
 APP = {"streamlit", "starlette", "ui", "pages", "app"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl, quote
@@ -84,6 +85,53 @@ def test_a_slide_is_one_block_with_its_title_once(notes: Path) -> None:
     assert first.count("Kettles") == first.count("<h2>Kettles</h2>") == 1
     assert "<tr><td>Iron</td><td>Steel</td></tr><tr><td>old</td><td>&lt;b&gt;new&lt;/b&gt;</td></tr>" in first
     assert "<h2>Pots</h2><p>Clay</p>" in second
+
+
+_TABLE = "| cloth | 3 |\n|-------+---|\n| twine | <b> |\n"
+MARKED = {
+    "plan.org": (
+        f"#+title: Plan\n\n* Sails\n:PROPERTIES:\n:ID: 7\n:END:\nPatch the *new* sail.\n\n{_TABLE}",
+        "*",
+    ),
+    "plan.wiki": ("== Sails ==\nPatch the '''new''' sail.\n", "'"),
+    "plan.adoc": ("= Plan\n\n== Sails\n\nPatch the *new* sail.\n", "*"),
+    "plan.textile": ("h1. Sails\n\nPatch the *new* sail.\n", "*"),
+    "plan.rst": ("Sails\n=====\n\nPatch the **new** sail.\n", "*"),
+}
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_text_with_marks_is_shown_as_it_looks_below_its_heading_or_as_source(notes: Path, name: str) -> None:
+    text, sign = MARKED[name]
+    write(notes, {name: text})
+    index(library(), "notes", notes)
+    shown = markup(open_page(store="notes", path=name))
+    assert "Patch the new sail." in shown
+    assert (
+        len(re.findall(r">[^<]*Sails[^<]*<", shown.partition('class="cp cp-text"')[2].partition("<nav")[0]))
+        == 1
+    )
+    assert f"{sign}new{sign}" in html.unescape(markup(open_page(store="notes", path=name, source="1")))
+
+
+def test_the_table_of_an_org_file_is_a_table(notes: Path) -> None:
+    write(notes, {"plan.org": MARKED["plan.org"][0]})
+    index(library(), "notes", notes)
+    shown = markup(open_page(store="notes", path="plan.org"))
+    rows = "<tr><td> cloth</td><td>3</td></tr><tr><td> twine</td><td>&lt;b&gt;</td></tr>"
+    assert f"<table>{rows}</table>" in shown
+
+
+def test_a_canvas_and_an_outline_are_shown_as_their_cards_and_entries(notes: Path) -> None:
+    card = {"id": "a", "type": "text", "text": "Mend the **keel**", "x": 0, "y": 0, "width": 9, "height": 9}
+    outline = '<opml><body><outline text="Slates &amp; nails" _note="from the yard"/></body></opml>'
+    write(notes, {"trip.canvas": json.dumps({"nodes": [card], "edges": []}), "buy.opml": outline})
+    index(library(), "notes", notes)
+    canvas, entries = (markup(open_page(store="notes", path=name)) for name in ("trip.canvas", "buy.opml"))
+    assert "Mend the <strong>keel</strong>" in canvas
+    assert "width" not in canvas.partition("<article")[2].partition("</article>")[0]
+    assert "Slates &amp; nails\nfrom the yard" in entries
+    assert "_note" not in entries
 
 
 @pytest.fixture

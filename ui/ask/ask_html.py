@@ -9,12 +9,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Final, Literal
+from typing import Literal
 
 from rag_core.replies import Draft, Reference, Statement, fault, lacks
-from rag_core.search.shown import Block, BlockKind, clean
+from rag_core.search.shown import clean
 from rag_core.wording import where
+from ui.frame.blocks import blocks_html
 from ui.frame.hits import in_one_line
 
 AnswerState = Literal["coming", "answered", "unanswered"]
@@ -109,15 +109,6 @@ def _source(reference: Reference, number: int, state: AnswerState, *, is_open: b
     )
 
 
-_TAGS: Final[dict[BlockKind, str]] = {
-    "heading": "strong",
-    "item": "li",
-    "quote": "blockquote",
-    "code": "pre",
-    "text": "p",
-}
-
-
 def _passage(reference: Reference) -> str:
     """Return the clean text of a passage as HTML, with the quoted parts marked."""
     blocks = clean(reference.content, reference.file_type, reference.spans)
@@ -125,19 +116,7 @@ def _passage(reference: Reference) -> str:
         return "There is only the title."
     if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text == reference.title:
         blocks = blocks[1:]
-    body = ""
-    for kind, group in groupby(blocks, key=lambda block: block.kind):
-        tag = _TAGS[kind]
-        items = "".join(f"<{tag}>{_pieces(block)}</{tag}>" for block in group)
-        body += f"<ul>{items}</ul>" if kind == "item" else items
-    return body
-
-
-def _pieces(block: Block) -> str:
-    return "".join(
-        f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
-        for piece, is_marked in block.pieces
-    )
+    return blocks_html(blocks)
 
 
 def progress_html(draft: Draft) -> str:

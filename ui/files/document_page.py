@@ -12,6 +12,7 @@ import streamlit as st
 
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
+from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.types import Document, DocumentView, Similar, Viewer
 from rag_core.wording import unread
 from ui.files.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
@@ -134,7 +135,8 @@ def _show_text(
     marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
     lines = (marked.start_line, marked.end_line) if marked else None
     has_lines = bool(view.chunks) and all(chunk.anchor is None for chunk in view.chunks)
-    if has_lines and (file.file_type == "markdown" or file.file_type in TYPES):
+    as_source = asked.source and file.file_type in LIGHT_MARKUP
+    if has_lines and (file.file_type == "markdown" or file.file_type in TYPES or as_source):
         text = _text(viewer, file.store, file.address, library().stores.generations(viewer, [file.store]))
         if len(text) <= MOST_RENDERED:
             leads = {link.target: link.path for link in view.links_out if link.path is not None}

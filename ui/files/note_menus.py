@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from rag_core.library.originals import IN_OWN_PROGRAM
+from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.types import OWNER, Document, DocumentView, Neighbour, Viewer
 from ui.files.file_actions import show_actions
 from ui.frame import hits
@@ -75,7 +76,7 @@ def _show_rest(
                 f"{base}?{urlencode(document_parameters(file.store, file.path, here.get('passage', '')))}",
                 language=None,
             )
-    if file.file_type == "markdown":
+    if file.file_type == "markdown" or file.file_type in LIGHT_MARKUP:
         st.page_link(
             FILES_PAGE,
             label="As it looks" if shows_source else "Show source",

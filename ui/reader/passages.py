@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
 
+from rag_core.search.shown import clean
 from rag_core.search.snippet import highlight
+from rag_core.text.markup_languages import LIGHT_MARKUP
+from rag_core.text.shown import shown
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query, Similar
 from rag_core.wording import document_day, is_empty, moment, plural, size, unread, without_text
+from ui.frame.blocks import blocks_html
 from ui.frame.hits import PROSE, anchor, in_one_line, marked_html
 from ui.frame.links import document_parameters, picture
 from ui.reader.rendered import MARK, NoteHeading
@@ -239,10 +243,10 @@ def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
 
 def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
     """Return one page, slide, row or other part. It may have more passages than those in ``chunks``."""
-    label = ""
-    if named:
+    label, trail = "", chunks[0].heading_path
+    inside = named.removeprefix(f"{trail[0]} › ") if trail else named
+    if inside and inside != " › ".join(trail):  # otherwise the heading above says it
         own = document_parameters(document.store, document.address, chunks[0].key, search=origin.search)
-        inside = named.removeprefix(f"{chunks[0].heading_path[0]} › ") if chunks[0].heading_path else named
         label = f'<p class="cp-where">{anchor(own, inside[:1].upper() + inside[1:])}</p>'
     if document.file_type == "slides":
         return _slide(label, chunks, origin)
@@ -298,7 +302,7 @@ def _rows(chunk: Neighbour, origin: SearchOrigin) -> str:
     """Return the rows of a sheet in a passage. Only the first row shows its number."""
     number = (chunk.anchor or "").rpartition("!")[2]
     rows = ""
-    for row in chunk.content[slice(*chunk.shown)].splitlines():
+    for row in chunk.content[slice(*chunk.shown)].strip("\r\n").splitlines():
         cells = "".join(f"<td>{_searched(cell, origin)}</td>" for cell in row.split("\t"))
         rows += f'<tr><td class="cp-row">{html.escape(number)}</td>{cells}</tr>'
         number = ""
@@ -318,6 +322,7 @@ def _searched(
 def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
     prose = document.file_type in PROSE
     start, end = chunk.shown
+    start += _length_of_heading(chunk) if prose else 0
     read = chunk.content[start:end]
     blank = None if prose else "\r\n"
     window = start + len(read) - len(read.lstrip(blank)), end - len(read) + len(read.rstrip(blank))
@@ -328,10 +333,39 @@ def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
         return ""
     else:
         body = f"{without_text(document)}."
+    if document.file_type in LIGHT_MARKUP and read.strip():
+        return f"<div{_here(chunk)}>{_clean(read, chunk, document.file_type, origin)}</div>"
     if document.file_type == "word" and " | " in read:
         return f"<div{_here(chunk)}>{_with_tables(filter(str.strip, read.splitlines()), origin)}</div>"
     kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
+
+
+def _length_of_heading(chunk: Neighbour) -> int:
+    """Return the length of the first line of a passage if it is the heading, which the page shows above the
+    passage, and other text follows; otherwise 0."""
+    start, end = chunk.shown
+    line, _, rest = chunk.content[start:end].partition("\n")
+    return len(line) if _is_heading(line, chunk) and rest.strip() else 0
+
+
+def _is_heading(line: str, chunk: Neighbour) -> bool:
+    return bool(chunk.heading_path) and in_one_line(line) == in_one_line(chunk.heading_path[-1])
+
+
+def _clean(read: str, chunk: Neighbour, file_type: str, origin: SearchOrigin) -> str:
+    """Return text with marks, such as Org or a wiki, as it is shown, without the headings above it."""
+    above = {in_one_line(heading) for heading in chunk.heading_path}
+    rest = read
+    while rest.strip():
+        line, _, below = rest.lstrip().partition("\n")
+        looks = in_one_line(shown(line, file_type).text)
+        if looks and looks not in above and (rest is read or len(set(looks)) > 1):  # not an underline
+            break
+        rest = below
+    query, read = origin.query, rest if rest.strip() else read
+    spans = highlight(read, query.terms.loose, query.phrases, file_type) if query else ()
+    return blocks_html(clean(read, file_type, tuple(spans)))
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: SearchOrigin) -> str:

@@ -1,0 +1,42 @@
+"""Clean blocks of a passage as HTML, with the words of a search or the quoted parts marked."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from rag_core.search.shown import Block, BlockKind
+
+_TAGS: Final[dict[BlockKind, str]] = {
+    "heading": "strong",
+    "item": "li",
+    "row": "tr",
+    "quote": "blockquote",
+    "code": "pre",
+    "text": "p",
+}
+_AROUND: Final[dict[BlockKind, str]] = {
+    "item": "<ul>{}</ul>",
+    "row": '<div class="cp-table"><table>{}</table></div>',
+}
+"""The element around neighbouring blocks of a kind."""
+
+
+def blocks_html(blocks: Sequence[Block]) -> str:
+    """Return ``blocks`` as HTML. List items and table rows that follow each other become one list or
+    table."""
+    return "".join(
+        _AROUND.get(kind, "{}").format("".join(map(_block, group)))
+        for kind, group in groupby(blocks, key=lambda block: block.kind)
+    )
+
+
+def _block(block: Block) -> str:
+    tag, body = _TAGS[block.kind], ""
+    for piece, is_marked in block.pieces:
+        body += f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
+    if block.kind == "row":
+        body = f"<td>{body.replace(chr(9), '</td><td>')}</td>"
+    return f"<{tag}>{body}</{tag}>"
