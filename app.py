@@ -1,6 +1,7 @@
-"""ASGI entry: the Streamlit app behind the gate, on one port.
+"""ASGI entry: the Streamlit app, REST and MCP on one port, behind the check of access (`AccessGate`).
 
-``commonplace serve`` runs it (`ui.frame.serve`). ``streamlit run app.py`` works too, for the owner alone.
+``commonplace serve`` runs it (`ui.frame.serve`). ``streamlit run app.py`` works too, but then only the owner
+can open the app.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ from ui.frame.front import front_page, page_routes  # noqa: E402
 from ui.frame.streamlit_messages import STREAMLIT  # noqa: E402
 from ui.reader.pictures import picture_route  # noqa: E402
 
-NOT_SERVED = "Only you can open it, on this computer. To let others in, start it with `commonplace serve`."
+NOT_SERVED = (
+    "Only you can open the app, on this computer. To let others in, start it with `commonplace serve`."
+)
 _A_WHILE_S = 2.0  # seconds until the first page is drawn
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Announce that the app is up (`ui.frame.serve` sets ``on_ready``) and resume interrupted runs. At the
-    end, interrupt running work."""
+    """Announce that the app is up (by the function ``on_ready`` of `ui.frame.serve`, if it is set) and resume
+    interrupted runs. When the app ends, interrupt running work."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
@@ -83,8 +86,8 @@ def prepare(ending: threading.Event) -> None:
 
 
 def keep_up_to_date(own: Library, ending: threading.Event) -> None:
-    """If the settings say so, read files that changed before the start, and then files as soon as they
-    change, until ``ending``."""
+    """Read files that changed before the start (setting ``scan_on_start``), and then files as soon as they
+    change (setting ``watch``), until ``ending`` is set."""
     if own.settings.scan_on_start and not own.settings.watch:  # `watch_files` begins with it
         watching.request_changes(own, OWNER, partial(background.go_on, own, OWNER))
     while not ending.is_set():
@@ -102,7 +105,7 @@ def keep_up_to_date(own: Library, ending: threading.Event) -> None:
 
 
 def watch_files(own: Library, stop: threading.Event) -> None:
-    """Watch the folders of a library until ``stop`` is set."""
+    """Start a run for each change in the folders of a library, until ``stop`` is set."""
     begin = partial(background.go_on, own, OWNER)
     watching.watch(own, OWNER, stop, begin, scan_first=own.settings.scan_on_start)
 
@@ -119,7 +122,7 @@ def stop_runs() -> None:
         with suppress(RagError):
             if library().jobs.requested(OWNER, store):
                 with suppress(OSError):  # nothing may read the output any more
-                    print(f"The run of store {store!r} goes on at the next start.", flush=True)
+                    print(f"Indexing of store {store!r} continues when the app starts again.", flush=True)
 
 
 def library() -> Library:
@@ -130,7 +133,8 @@ def library() -> Library:
 
 
 def viewer_of_request(headers: Mapping[str, str]) -> Viewer | None:
-    """Return the viewer of a request to REST or MCP; None without access. Raises RagError."""
+    """Return the viewer of a request to REST or MCP; None without access. Raises RagError if the list of
+    people with access cannot be read."""
     return viewer_of(headers, library)
 
 

@@ -59,7 +59,7 @@ class InvalidSettings(InvalidInput):
 
 
 class Forbidden(RagError):
-    """Only the owner may do this."""
+    """The viewer may not do this, mostly because only the owner may."""
 
 
 class TooMany(RagError):
@@ -76,7 +76,7 @@ class SeveralFiles(NotFound):
 
 class StoreError(RagError):
     """A store file cannot be opened, read or written. ``store`` is the name of a store that cannot be
-    read."""
+    read; '' if that is not known."""
 
     store = ""
 
@@ -132,7 +132,8 @@ class VectorError(RagError):
 
 
 class VectorsUnreachable(VectorError):
-    """A vector index cannot be reached now, or is too busy. Changes not sent yet stay in the outbox."""
+    """A vector index cannot be reached now, or is too busy. Changes that were not sent stay in the store, and
+    a later run sends them."""
 
 
 class Cancelled(RagError):
@@ -146,4 +147,6 @@ class Stopped(Cancelled):
     """The program that did the work is ending. The request stays."""
 
     def __init__(self) -> None:
-        RagError.__init__(self, "The program was closed during the run.", "Its next start continues it.")
+        RagError.__init__(
+            self, "The program was closed during the run.", "The run continues when the program starts again."
+        )

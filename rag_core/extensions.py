@@ -48,7 +48,8 @@ class Extension:
         return sentence.format(extension=extension, **values)
 
     def failed(self, error: type[RagError], sentence: str, **values: object) -> RagError:
-        """Return an ``error`` about this extension. ``sentence`` is as in `problem`."""
+        """Return an ``error`` about this extension, with advice. The gaps in ``sentence`` are filled as
+        `problem` does it."""
         return error(self.problem(sentence, **values), REMEDY if self.package else _REMEDY_OF_FILE)
 
     def load(self, error: type[RagError]) -> Any:
@@ -74,8 +75,9 @@ class Extension:
 
     @contextmanager
     def errors(self, error: type[RagError], doing: str) -> Iterator[None]:
-        """Context manager: turn an exception of the package into ``error``. The exception's text is left out,
-        because it may quote a note. A RagError is raised unchanged."""
+        """Context manager: turn an exception of the package into ``error``, which names ``doing``, the work
+        in the block. The exception's text is left out, because it may quote a note. A RagError is raised
+        unchanged."""
         try:
             yield
         except RagError:

@@ -37,7 +37,8 @@ class Fact:
 def fact(
     label: str, text: Callable[[Any], str] = str, views: tuple[View, ...] = ("table", "whole")
 ) -> dict[str, Any]:
-    """Return the metadata for a dataclass field that is shown to people."""
+    """Return the metadata for a dataclass field that is shown to people: its label, the function that writes
+    its value, and the views of a hit that show it."""
     return {"fact": Fact(label, text, views)}
 
 
@@ -113,10 +114,9 @@ class Hit:
     heading_path: tuple[str, ...]
     anchor_type: str
     anchor_ref: str
-    #: As in `Passage`, like ``headings``.
-    split_part: int
+    split_part: int  #: Number of this part within its section, from 1; 0 for a whole section.
     document: Document = field(metadata=INNER)
-    #: Other documents that contain this passage.
+    #: Paths of other documents that contain this passage.
     copies: tuple[str, ...] = field(
         default=(), metadata=fact("Also in", ", ".join, ("brief", "table", "whole"))
     )
@@ -125,19 +125,20 @@ class Hit:
         default=0,
         metadata=fact("Other passages", _count, ("brief", "table", "whole")),
     )
-    #: Offsets of the HTML tags that are left out when the ``snippet`` is shown.
+    #: Offsets of text that is not shown, such as HTML tags and footers.
     hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
     #: The other names of a document without text.
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)
-    headings: str = field(default="", metadata=INNER)
-    #: Share of the query's words that the passage holds, 1 if the query is its name; None if it cannot fit.
+    headings: str = field(default="", metadata=INNER)  #: The headings above it in one line.
+    #: Share of the query's words in its document, 0 to 1; 1 if the query is its name, None if it cannot fit.
     words_share: float | None = field(default=1.0, metadata=INNER)
     #: The tags, aliases and front matter of its document, as words.
     aside: str = field(default="", metadata=INNER)
 
     @property
     def anchor(self) -> str | None:
-        """Where the passage is in its document, as in `anchor_in_words`."""
+        """Where the passage is in its document, such as ``page 3``; '' if no place is known, None for a file
+        that people read by line numbers."""
         return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
 
 

@@ -28,7 +28,7 @@ MessageValue = str | int | float | Message | tuple[str, ...] | tuple[Message, ..
 
 
 def say(code: str, /, **data: MessageValue) -> Message:
-    """Create the message ``code`` with its data."""
+    """Create the message ``code``. ``data`` are the values for the gaps in its sentence, by name."""
     return Message(code, data)
 
 
@@ -82,7 +82,7 @@ TEXTS = {
     "tried_again": "It is found by its words; the next run tries again.",
     "words_only": "Only words are searched in {stores:store}. {reason} {next}",
     "min_score": "The best score is {best:g}, below the minimum of {least:g} (min_score).",
-    "not_reranked": "The reranker gave no order, so results keep theirs. {reason}",
+    "not_reranked": "The reranker failed, so the results are in their usual order. {reason}",
     "gone": "{count:passage} left out, as the file is gone.",
     "long_query": "The query has {length:,} characters; its beginning and its rarest words are searched.",
     "or_between": (
@@ -93,7 +93,10 @@ TEXTS = {
     "group": "OR joins the two words next to it, so the words of {group!r} are not taken together.",
     "near": "{operator!r} is no operator here and was not searched. Quotes find neighbouring words.",
     "not_left_out": "{word!r} is searched as a word. To leave it out, write {instead!r}.",
-    "star": "{word!r} is searched as {instead!r}: words that begin alike are found, endings are not.",
+    "star": (
+        "{word!r} is searched as {instead!r}. Longer words that begin with a word are found, but not words"
+        " that end with it."
+    ),
     "max_tokens": "The best passage has {tokens:,} tokens, more than {limit:,} (max_tokens).",
     "no_match": "No document matches these filters.",
     "unknown_value": "No document in {stores:store} {lacks} {value!r}. {hints}",
@@ -102,7 +105,7 @@ TEXTS = {
     "did_you_mean": "Did you mean {value!r}?",
     "there_are": "There are: {values}.",
     "skipped_type": "{count:file} of this type: skipped, as nothing in them could be read.",
-    "first_folder": "The paths of the folder {root!r} begin below it: leave its name out.",
+    "first_folder": "Paths in the folder {root!r} are written without its name: leave it out.",
     "reversed_dates": "'after' must be earlier than 'before'.",
     "no_such_days": "No document in {stores:store} is dated {days}. {known}",
     "known_days": "The dates go from {first} to {last}.",
@@ -110,7 +113,7 @@ TEXTS = {
     "too_new": "{count:passage} not indexed by meaning yet; what you look for may be among them.",
     "failed_file": "{path!r} could not be read: {reason}",
     "too_narrow": "Without the filters something fits: {count:passage}.",
-    "private_kept": "Passages of private notes fit, too. They stay on this machine; the model is at {host}.",
+    "private_kept": "Passages of private notes fit, too. They were not sent to the model at {host}.",
     "question_cut": "The model gets the first {given:,} of {length:,} characters of the question.",
     "pending_guest": "Meaning is still being indexed: {count:passage} to go.",
     "answer_cut": "The answer was cut off after {limit}. The setting `{setting}` allows more.",
@@ -122,7 +125,7 @@ TEXTS = {
     "folder": "This is a folder; only files are found.",
     "not_read": "It was not read yet.",
     "chosen": "The folder's patterns include it.",
-    "paused": "The folder is paused; changes wait.",
+    "paused": "The folder is paused: changes in it are not read until you resume it.",
     "kept": "{reason} {meanwhile}",
     "found_until_run": "It can be found until the next run.",
     "forgotten_by_run": "The next run removes it from the index.",
@@ -133,19 +136,22 @@ TEXTS = {
     "skipped_by_rule": "The folder's rules leave it out. {reason}",
     "failed": "It could not be read: {reason}",
     "failed_kept": "It could not be read: {reason} The last readable version is still searchable.",
-    "skipped": "It was skipped: {reason} Its name is found.",
+    "skipped": "It was skipped: {reason} Only its name can be found.",
     "only_named": "It is not read yet; until then it is found by its name.",
     "read": "It was read as {type}{by} on {when}.",
     "picture_waits": "It is a picture whose text is not read yet. Until then it is found by its name.",
     "pictures_left": "The text in {count:picture} of it is not read yet.",
     "empty_file": "The file is empty. It is found by its name only.",
     "changed": "The file has changed since it was read.",
-    "other_reader": "The next run reads it again, by {reader}.",
+    "other_reader": "Its reader has changed since. The next run reads it again, by {reader}.",
     "no_text": "It has no text to compare by meaning. It is found by its name.",
     "refused": "{count:passage} could not be embedded: {error}",
     "waiting": "{count:passage} not embedded yet: found by words only.",
     "other_script": "{count:passage} in a script that the model cannot read: found by words only.",
-    "machine_text": "{count:passage} of base64 or minified code: found by words, and only as a near miss.",
+    "machine_text": (
+        "{count:passage} of text that only programs read, such as base64: found by words, and only as a near"
+        " miss."
+    ),
     "no_embedder": "Nothing is found by meaning now. {error}",
     "by_meaning": "{count:passage} can be found by meaning.",
     "private": "It is private: only the owner finds it. {why}",

@@ -65,7 +65,8 @@ class Reference:
 
     @property
     def anchor(self) -> str | None:
-        """Where the passage is in its document, as in `anchor_in_words`."""
+        """Where the passage is in its document, such as ``page 3``; '' if no place is known, None for a file
+        that people read by line numbers."""
         return anchor_in_words(self.file_type, self.anchor_type, self.anchor_ref)
 
     @property
@@ -159,7 +160,8 @@ class Reply:
 
     @property
     def answer(self) -> str:
-        """The whole answer as plain text, with marks after false quotes and missing sources."""
+        """The whole answer as plain text, not escaped, with ``[…]`` after false quotes and where a source is
+        missing."""
         return "".join(statement.lead + marked(statement) for statement in self.statements).strip()
 
     @property
@@ -199,7 +201,7 @@ def marked(statement: Statement) -> str:
 
 
 def lacks(statement: Statement) -> str:
-    """Return what a checked statement lacks: a source, or a quote from it; '' if it has both."""
+    """Return what a checked statement lacks: *no source* or *no quote*; '' if it has both, or no words."""
     if statement.support == "none":
         return "no source" if statement.says else ""
     return "no quote" if statement.says and not statement.quotes else ""

@@ -124,7 +124,7 @@ class Trial:
 
     embedder: str  #: The full name of the embedder.
     identity: str  #: `EmbedderIdentity` as text.
-    dimension: int  #: Numbers of the vector.
+    dimension: int  #: Length of the vector.
     beginning: tuple[float, ...]  #: The first numbers of the vector.
     open_ms: float  #: Milliseconds to open the embedder.
     took_ms: float  #: Milliseconds to embed the sentence.
@@ -230,7 +230,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Consecutive requests of one person, without a long break between them."""
+    """Consecutive requests of one person, without a long break between them. Times are ISO 8601, UTC."""
 
     login: str
     door: Door  #: The interface: pages, REST or MCP.
@@ -264,7 +264,7 @@ class Tailscale:
         if self.forwards:
             return ""
         if self.state == "running":
-            return "They can come in as soon as Tailscale leads to this app."
+            return "They can come in as soon as Tailscale forwards to this app."
         return "They can come in as soon as Tailscale runs here."
 
 
@@ -336,7 +336,7 @@ class SavedSearch:
 
     name: str
     text: str
-    stores: tuple[str, ...]  #: The stores to search; None for all.
+    stores: tuple[str, ...]  #: The stores to search; () for all.
     filters: Filters
     sort: Sort
     min_score: float | None  #: The minimum score; None for the one in the settings.

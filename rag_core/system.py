@@ -161,13 +161,13 @@ def slashed(path: bytes) -> bytes:
 
 
 def slashed_text(path: str) -> str:
-    """As `slashed`, for text."""
+    """Return a path with ``/`` between its folders, as `slashed` does, but for text."""
     return path if rules.separator == b"/" else path.replace(os.fsdecode(rules.separator), "/")
 
 
 def for_calls(path: bytes) -> bytes:
-    """Return an absolute path in the form that the system accepts. A long path gets the prefix that allows
-    it."""
+    """Return an absolute path in the form that the system accepts. On Windows, a long path gets a prefix,
+    without which it is refused."""
     if len(path) < rules.longest_path or path.startswith(_LONG_PATH):
         return path
     whole = path.replace(b"/", rules.separator)
@@ -239,7 +239,7 @@ def replace(source: Path, target: Path) -> None:
 
 
 def move_to_new(source: Path, target: Path) -> None:
-    """Rename a file to a name that no file has. Raises FileExistsError, OSError.
+    """Rename a file to a name that no file has. Raises FileExistsError if one has it, else OSError.
 
     Without hard links (exFAT, network disks) only a lock keeps two processes apart. The caller must hold one.
     """
@@ -255,7 +255,7 @@ def move_to_new(source: Path, target: Path) -> None:
 
 def keep_as(file: Path, name: Path) -> None:
     """Keep the content of ``file`` under a second name, too. This is a hard link, or a copy on disks without
-    hard links. Raises OSError."""
+    hard links. Raises FileExistsError if a file has that name, else OSError."""
     try:
         os.link(file, name)
     except FileExistsError:

@@ -93,8 +93,8 @@ class Segment:
     start: int
     end: int
     heading_path: tuple[str, ...] = ()  #: The headings or names that lead to this part, outermost first.
-    anchor_type: str = "text"  #: The anchor of the segment, as in `Passage`, like ``anchor_ref``.
-    anchor_ref: str = ""
+    anchor_type: str = "text"  #: The kind of place that the part is, such as ``page``.
+    anchor_ref: str = ""  #: The number or name of that place, such as ``12``.
     levels: tuple[int, ...] = ()  #: The levels of Markdown headings in ``heading_path``; () in other files.
 
 
@@ -129,8 +129,8 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpec:
-    """How to cut documents. ``sizes`` are (size, overlap) in characters by file type. ``chunkers`` are the
-    chunkers from packages."""
+    """How to cut documents into passages of at most ``max_tokens`` tokens. ``sizes`` are (size, overlap) in
+    characters by file type. ``chunkers`` are the names of chunkers from packages, by file type."""
 
     max_tokens: int
     sizes: dict[str, tuple[int, int]]
@@ -152,7 +152,7 @@ class Passage:
     split_part: int = 0  #: Number of this part within its segment, from 1; 0 for a whole segment.
     prefix: str = ""  #: The text embedded before the passage: title and headings.
     headings: str = ""  #: The headings in one line.
-    kept: str | None = None  #: The spans without furniture, as JSON; None if the passage has no furniture.
+    kept: str | None = None  #: The spans without furniture (such as footers), as JSON; None without any.
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class Phrase:
 class Terms:
     """How the words of a query are matched."""
 
-    words: tuple[str, ...] = ()  #: The units that give a passage its score.
+    words: tuple[str, ...] = ()  #: The units that give a passage its score: words, or pairs of characters.
     #: The text, or the day of ``date:`` if there is no text, in the form in which names are compared.
     name: str = ""
     forms: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit that match.
@@ -254,7 +254,7 @@ class Query:
     without: tuple[Phrase, ...] = ()  #: Phrases that a passage must not contain.
     stores: tuple[str, ...] = ()  #: The stores named in the query.
     filters: Filters = Filters()  #: The conditions that a document must meet.
-    beside: Filters = Filters()  #: Further conditions that a document must meet.
+    beside: Filters = Filters()  #: Conditions that it must meet, too, on fields that ``filters`` has.
     excluded: Filters = Filters()  #: A document that meets any of these conditions is left out.
     remarks: tuple[Message, ...] = ()  #: Remarks on what is not searched as typed.
 

@@ -22,16 +22,16 @@ class Neighbour:
     is_hit: bool  #: Whether this is the requested chunk.
     repeats: int  #: Number of first characters of ``content`` that repeat the end of the chunk before.
     shown: tuple[int, int]  #: (start, end) of the part of ``content`` to show among the others.
-    split_part: int  #: The number of its part, as in `Passage`, like ``headings``.
-    headings: str = ""
+    split_part: int  #: Number of this part within its section, from 1; 0 for a whole one.
+    headings: str = ""  #: The headings above it in one line.
     anchor: str | None = None  #: Where the chunk is, in words; None if line numbers say it.
     start: int = 0  #: Offset in the document.
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """A link between two documents. ``path`` is the other document's; None if that does not exist or the
-    viewer may not see it."""
+    """A link between two documents. ``path`` and ``title`` are the other document's; None if it does not
+    exist or the viewer may not see it."""
 
     type: LinkType
     target: str
@@ -43,7 +43,7 @@ class DocumentLink:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A document in a file that holds many."""
+    """A document in a file that holds many, such as a message of a mailbox."""
 
     address: str  #: The name that requests use for it, see `Document.address`.
     title: str

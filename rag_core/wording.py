@@ -239,7 +239,7 @@ def age(day: str, today: date) -> str:
 
 
 def embedder(name: str) -> str:
-    """Return an embedder's name, or the purpose of a built-in embedder."""
+    """Return an embedder's name; for a built-in one, its purpose: *the built-in model for English*."""
     return _BUILT_IN.get(name, name)
 
 

@@ -55,8 +55,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._guard_head(len(data))
 
     def on_headers_complete(self) -> None:
-        """Let uvicorn answer the request, or raise UnsafeUpgrade. In that case uvicorn answers 400 and closes
-        the connection."""
+        """Let uvicorn answer the request. Raise UnsafeUpgrade if it asks for an upgrade other than a plain
+        websocket; uvicorn then answers 400 and closes the connection."""
         upgrades = [value.lower() for name, value in self.headers if name == b"upgrade"]
         method = self.parser.get_method()
         if self.parser.should_upgrade() or method == b"CONNECT" or upgrades:
@@ -100,6 +100,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
 
 def guard_connections(head_timeout_s: float) -> None:
-    """Let all servers that this process starts from now on use `GuardedProtocol`."""
+    """Let all servers that this process starts from now on use `GuardedProtocol`, with this timeout in
+    seconds."""
     GuardedProtocol.head_timeout_s = head_timeout_s
     HTTP_PROTOCOLS["auto"] = f"{__name__}:{GuardedProtocol.__name__}"

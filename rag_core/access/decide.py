@@ -100,7 +100,7 @@ def decide(
     Args:
         peer: the address of the other end of the socket.
         headers: as received, including repeated ones.
-        token: the token if it is known, else ''.
+        token: a valid token that the request sent; '' without one.
         hosts: names of this computer in the tailnet, in addition to names that end in .ts.net.
         port: the port of the app.
 
@@ -116,7 +116,7 @@ def decide(
     if isinstance(verdict, Refused):
         return verdict
     if origins and origins[0].lower() not in {f"http://{host.lower()}", f"https://{host.lower()}"}:
-        return Refused("Another origin asked.")
+        return Refused("A page of another website sent the request.")
     # Images, scripts and no-cors fetches carry no Origin, only Sec-Fetch-*. A link from elsewhere is allowed.
     sites, modes = sent.get("sec-fetch-site", ["none"]), sent.get("sec-fetch-mode", [])
     if not {*sites} <= {"none", "same-origin"} and modes != ["navigate"]:
@@ -131,12 +131,12 @@ def _owner_or_login(
         return Refused("The request comes from another computer.")
     if _LOGIN in sent:
         if port == 80 or host.endswith(f":{port}"):  # browsers leave 80 out
-            return Refused("The Host names the app's own port, which nobody sees behind Tailscale.")
+            return Refused("It names a Tailscale login, but came to the app's own port.")
         return _login_of_serve(host, sent, hosts)
     if any(map(_is_proxy_header, sent)):
         return Refused("The request came through a proxy.")
     if not _LOOPBACK_HOST.fullmatch(host.lower()):
-        return Refused("The Host is not this computer.")
+        return Refused("The Host header names another computer.")
     return Sender()
 
 
@@ -152,7 +152,7 @@ def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequenc
     wrong = {
         "The request came through Tailscale Funnel.": any(n.startswith("tailscale-funnel") for n in sent),
         "The request also came through another proxy.": any(map(_is_proxy_header, others)),
-        "The Host is not a name of the tailnet (`access_hosts`).": (
+        "The Host header has a name that is not in `access_hosts`.": (
             not (HOST_NAME.fullmatch(name) and is_tailnet) or _LOOPBACK_HOST.fullmatch(name)
         ),
         "X-Forwarded-For is not one address of another computer.": (
@@ -162,7 +162,7 @@ def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequenc
         "X-Forwarded-Proto is not what Tailscale sends.": (
             sent.get("x-forwarded-proto", ["https"]) not in (["https"], ["http"])
         ),
-        "The login of Tailscale is not one plain login.": login == OWNER.login,
+        "The header with the Tailscale login is repeated or malformed.": login == OWNER.login,
     }
     reason = next((reason for reason, holds in wrong.items() if holds), "")
     return Refused(reason) if reason else Sender(login=login)

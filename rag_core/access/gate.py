@@ -45,7 +45,9 @@ class AccessGate:
     """ASGI middleware that refuses a request, or passes it on with headers that name the sender.
 
     Args:
+        app: The app that gets the admitted requests.
         library: Returns the open library. It may take a moment, and raise RagError.
+        visits: Counts the visits of people.
         messages: Reads the websocket messages of a page.
         address: Returns the address that the server listens on; '' or None means every address.
 

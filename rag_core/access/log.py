@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Admits each key once a second."""
+    """Limits a log to one line a second for each key, such as a message."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -103,7 +103,7 @@ class Visits:
         self._writing: asyncio.Task[None] | None = None
 
     def count(self, login: str, path: str, *, refused: bool = False) -> None:
-        """Count one request by ``login``."""
+        """Count one request by ``login`` to ``path``, which tells whether it was for a page, REST or MCP."""
         door: Door = "rest" if path.startswith(API) else "mcp" if is_program(path) else "pages"
         key = (login, door, refused)
         if key in self._waiting or len(self._waiting) < _MAX_WAITING:

@@ -64,7 +64,8 @@ class ActiveRequest:
         self._ended: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
 
     def end(self, why: Refused) -> None:
-        """Stop the request. From now on nothing passes in either direction."""
+        """Stop the request. From now on nothing passes in either direction. The client gets the refusal
+        ``why``, unless the app's answer has begun."""
         if not self._ended.done():
             self._ended.set_result(why)
 

@@ -44,7 +44,8 @@ class Viewers:
         return self._settings
 
     async def find(self, sender: Sender) -> Viewer | None:
-        """Return the viewer of ``sender``; None without access. Raises RagError."""
+        """Return the viewer of ``sender``; None without access. Raises RagError if the list of people cannot
+        be read."""
 
         def ask() -> Viewer | None:
             sharing = self._library().sharing
@@ -59,7 +60,8 @@ class Viewers:
         return sum(request.sender.login == login for request in self._open)
 
     def add(self, request: ActiveRequest) -> None:
-        """Check this request every second until it is removed."""
+        """Check every second whether the sender still has access, and end the request if not, until
+        `remove`."""
         self._open.add(request)
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check_all())

@@ -41,7 +41,8 @@ def _fields(*values: Any) -> dict[str, Any]:
 
 
 def at(*path: str) -> Any:
-    """Return a model field that takes its value from another ``path`` of attributes."""
+    """Return a model field that takes its value from another ``path`` of attributes: ``at("document",
+    "title")`` is ``value.document.title``."""
     return Field(validation_alias=AliasPath(*path))
 
 
@@ -50,7 +51,8 @@ _M = TypeVar("_M", bound=Shown)
 
 def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
     """Return a class decorator that adds the fields of the dataclasses ``values`` to a model. Left out are
-    fields that the model already has, fields in ``without``, and internal fields."""
+    fields that the model already has, internal fields, and those named in ``without``, separated by
+    spaces."""
 
     def complete(model: type[_M]) -> type[_M]:
         named = {*without.split(), *model.model_fields}
@@ -174,11 +176,13 @@ class Answer(Shown):
         list[int],
         described("Results with a score of at least 0.0, 0.1 … 1.0, whatever `min_score` is."),
     ]
-    group: Annotated[Group, described("The kind of result, which all numbers count.")]
+    group: Annotated[
+        Group, described("What results are: `document`, or `none` for passages. Numbers count these.")
+    ]
     facets: Annotated[dict[str, dict[str, int]] | None, described("Documents that match, if requested.")]
     properties: Annotated[
         dict[str, dict[str, int]] | None,
-        described("The commonest front matter properties of these documents, with the facets."),
+        described("The commonest front matter properties of these documents, if facets were requested."),
     ]
 
     @classmethod

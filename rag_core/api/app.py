@@ -50,8 +50,8 @@ def picture_workers() -> RequestWorkers:
 def rest(
     library: Callable[[], Library], viewer_of: ViewerOf, pictures: RequestWorkers | None = None
 ) -> Mount:
-    """Return the routes of all operations below `PREFIX`. ``library`` returns the library of this process and
-    is called in worker threads. ``pictures`` are the threads of `picture_workers`."""
+    """Return the routes of all operations below `API_PREFIX`. ``library`` returns the library of this process
+    and is called in worker threads. ``pictures`` are the threads of `picture_workers`; None for new ones."""
     root, _, version = API_PREFIX.rpartition("/")
     workers = RequestWorkers(_AT_ONCE, "rest")
     others = {"ask": RequestWorkers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
@@ -142,7 +142,7 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
     return handle
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _failed(request: Request, error: Exception) -> Response:
     """Return the response to an unknown address or method, or to an unexpected exception. The server logs the
     exception."""
     if not isinstance(error, HTTPException):
@@ -151,5 +151,5 @@ async def _failed(_: Request, error: Exception) -> Response:
     lists = f"{API_PREFIX}{DOCUMENT} lists all addresses."
     where: RagError = NotFound("There is nothing here.", lists)
     if status == 405:
-        where = InvalidInput("This address does not take that method.", lists)
+        where = InvalidInput(f"This address does not accept the HTTP method {request.method}.", lists)
     return json_response(where.as_dict(), status, headers or {})

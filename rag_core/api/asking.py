@@ -37,8 +37,16 @@ class Unanswered(LLMError):
 async def whole_reply(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> Reply:
-    """Answer a question and return the whole reply. If the client disconnects, the model is stopped. Raises
-    InvalidInput, Unanswered, and the errors of `RequestWorkers.run_while_connected`."""
+    """Answer a question and return the whole reply. If the client disconnects, the model is stopped.
+
+    Raises:
+        InvalidInput: the question, a filter or a store cannot be used.
+        Forbidden, TooMany: a guest may not ask, or not now.
+        Unanswered: no model answers.
+        RequestRefused: the client disconnected.
+        Stopped: the app is ending.
+
+    """
     stop = threading.Event()
 
     def work(_: IsOver) -> Reply:
@@ -79,7 +87,7 @@ async def events(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> AsyncGenerator[Event]:
     """Answer a question and yield the events. The last event is ``reply``. Closing the generator stops the
-    model. Raises what `whole_reply` raises."""
+    model. Raises the errors of `whole_reply`, such as Unanswered if no model answers."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop, told = threading.Event(), Draft()
 

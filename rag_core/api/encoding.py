@@ -26,7 +26,7 @@ JsonValue: TypeAlias = "BaseModel | Mapping[str, Any]"
 
 
 def plain(text: str) -> str:
-    """Remove control characters from ``text``. Lines end with a line feed."""
+    """Replace each control character in ``text`` by ``�``, except tabs. All line ends become line feeds."""
     return _CONTROL.sub("�", re.sub("\r\n?", "\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 

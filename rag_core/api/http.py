@@ -27,7 +27,7 @@ PICTURE = "image/webp"
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 IsOver = Callable[[], bool]
-"""Whether work must end early. Any thread may call it."""
+"""Returns whether work must end early. Any thread may call it."""
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 """Returns the sender of a request from the headers set by the gate; None if unknown."""
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
@@ -66,8 +66,8 @@ class RequestWorkers:
         self._ending = threading.Event()
 
     async def run(self, viewer: Viewer | None, work: Callable[[], _T]) -> _T:
-        """Run ``work`` in a thread and return its result. If the caller is cancelled, the thread still
-        finishes."""
+        """Run ``work`` in a thread for the owner or for guests (also if ``viewer`` is None), and return its
+        result. If the caller is cancelled, the thread still finishes."""
         threads = self._of_owner if viewer is not None and viewer.is_owner else self._of_guests
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
@@ -193,7 +193,8 @@ def _no_number(name: str) -> None:
 
 
 def parameters_of(query: QueryParams, path: Mapping[str, str], kind: Kind) -> Any:
-    """Validate and return the parameters in an address. Raises InvalidInput."""
+    """Validate and return the parameters in an address. Raises InvalidInput for an unknown, repeated or
+    missing parameter, and for a value that cannot be used."""
     fields = kind.schema["properties"]
     parameters: dict[str, Any] = dict(path)
     for name in query:

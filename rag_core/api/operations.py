@@ -27,7 +27,7 @@ class Operation:
     given: RequestKind  #: Validates the body (POST), or the parameters, some of which are in ``path``.
     answer: Any  #: A model of `answers`, a union of models, or ``bytes`` for a picture.
     act: Operate | None  #: None for a picture, and for a question, which `asking` answers.
-    refusals: tuple[int, ...] = ()
+    refusals: tuple[int, ...] = ()  #: The HTTP statuses of its errors that not every operation has.
 
 
 def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers.Answer:

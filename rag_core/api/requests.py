@@ -246,7 +246,8 @@ def field(name: str) -> Iterator[None]:
 
 
 def filters_of(given: Mapping[str, Any]) -> types.Filters:
-    """Return the `Filters` in a request. Raises InvalidInput."""
+    """Return the `Filters` in a request. Raises InvalidInput for an impossible value; the error names the
+    field."""
     with field("filters"):
         return filters_from((key, value) for key, values in given.items() for value in _listed(values))
 

@@ -179,7 +179,8 @@ def _joined(spans: set[QuoteSpan]) -> tuple[QuoteSpan, ...]:
 
 
 def lead_of(text: str) -> int:
-    """Return the length of the white space and list or quote marks at the beginning of ``text``."""
+    """Return the length of what precedes the words of a line: white space and marks such as ``- ``, ``1. ``,
+    ``# `` and ``> ``."""
     match = _LEAD.match(text)
     return match.end() if match else 0
 

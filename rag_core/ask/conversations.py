@@ -66,7 +66,7 @@ class Conversations:
             raise StoreError(problem, "Delete it, and ask again.") from None
 
     def add(self, login: str, conversation: str, reply: Reply) -> None:
-        """Append a reply to a conversation. Raises InvalidInput for an invalid id."""
+        """Append a reply to a conversation. Raises InvalidInput if its id is not 32 hexadecimal digits."""
         if not _ID.fullmatch(conversation):
             problem = f"{conversation[:80]!r} is not the id of a conversation."
             raise InvalidInput(problem, "Use 32 hexadecimal digits.")

@@ -15,7 +15,8 @@ _NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
 
 
 def markdown(reply: Reply) -> str:
-    """Write a reply as Markdown for a note: the question, the answer and its sources."""
+    """Write a reply as Markdown for a note: the question, the answer and its sources, with their text
+    escaped."""
     answer = "".join(statement.lead + _escaped(marked(statement)) for statement in reply.statements).strip()
     parts = [f"**{_escaped(reply.question)}**", answer or _escaped(reply.message)]
     sources = [reference for reference in reply.references if reference.cited] or reply.references
@@ -28,8 +29,8 @@ def markdown(reply: Reply) -> str:
 
 
 def reference_place(reference: Reference) -> str:
-    """Return the place of a passage: ``vault/rel_path :: heading_path``, then its page or lines as in
-    `wording.where`."""
+    """Return the place of a passage, not escaped: ``vault/rel_path :: heading_path, page 3``, or its lines
+    (``lines 3-9``) instead of the page."""
     return ", ".join(filter(None, (reference.place, wording.where(reference))))
 
 

@@ -25,8 +25,9 @@ def tokens(text: str) -> int:
 
 
 def budget(context: int, answer: int, *others: str) -> int:
-    """Return the number of tokens left for passages: ``context`` minus the ``answer`` and the ``others`` of
-    the prompt."""
+    """Return the number of tokens left for passages, at least 400. These are the tokens of a model's
+    ``context`` minus those of its ``answer``, which gets at most half, and of the ``others`` texts in the
+    prompt."""
     return max(_LEAST, context - min(answer, context // 2) - sum(map(tokens, others)))
 
 

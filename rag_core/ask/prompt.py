@@ -50,7 +50,8 @@ _LONGEST_TURN = 2000  # characters of an earlier answer
 
 
 def beginning(question: str, context: int) -> str:
-    """Cut a long question to a quarter of the model's ``context``, but not below 2,000 characters."""
+    """Cut a long question to a quarter of ``context``, the tokens that the model can read, but not below
+    2,000 characters."""
     fits = len(question) * (context // _SHARE) // max(1, tokens(question))
     return question[: max(_SHORT_QUESTION, fits)]
 
@@ -74,8 +75,8 @@ def messages(
 
 
 def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
-    """Return the last turns that fit into a quarter of ``context``, oldest first. Citations are removed,
-    because a model would copy them."""
+    """Return the last turns that fit into a quarter of ``context`` (tokens), oldest first. Citations are
+    removed, because a model would copy them."""
     room = context // _SHARE
     kept: list[ChatMessage] = []
     for turn in reversed(history):

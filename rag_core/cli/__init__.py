@@ -72,7 +72,7 @@ class _App(LazyCommands):
 def app(ctx: click.Context) -> None:
     """Search your own notes, code and documents, by words and by meaning.
 
-    Without a command, the app starts and opens in the browser. The first start downloads its model.
+    Without a command, the app starts and opens in the browser. The first start downloads the built-in model.
     """
     if ctx.invoked_subcommand is None:
         from rag_core.cli.opening import start_app
@@ -81,7 +81,8 @@ def app(ctx: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. Errors are printed as two sentences, and set the exit status."""
+    """Run a command and exit. ``arguments`` are those after the program's name; None takes them from
+    ``sys.argv``. Errors are printed as two sentences, and set the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):  # a code page of Windows lacks most characters
         if isinstance(stream, io.TextIOWrapper):

@@ -84,7 +84,7 @@ class _PrintedAnswer:
 
     def update(self, draft: Draft) -> None:
         """Print the checked statements of a draft. If there are none yet, print what the answer is waiting
-        for."""
+        for. Without streaming (``streams``), print nothing yet."""
         if self._streams and draft.statements:
             self.print(draft.statements)
         elif self._streams:

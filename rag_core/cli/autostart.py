@@ -43,7 +43,8 @@ def remove() -> None:
     """Stop the app, and do not start it any more."""
     made = autostart.service_here(settings_of_owner().data_dir)
     removed = autostart.remove(made)
-    emit({"removed": removed}, "Removed. Stores stay." if removed else "There is no service.")
+    outcome = "The service is removed. Your stores stay." if removed else "There is no service."
+    emit({"removed": removed}, outcome)
 
 
 @service.command()

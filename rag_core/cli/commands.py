@@ -18,7 +18,7 @@ class ByKey(RagError):
 
 
 def wants_json() -> bool:
-    """Whether this command was given --json."""
+    """Whether the command that runs now was given --json."""
     return bool(click.get_current_context().meta[_AS_JSON])
 
 
@@ -68,7 +68,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command to call. Raises UsageError, which suggests a command for a synonym."""
+        """Return the command to call. Raises UsageError for an unknown command; for a synonym, such as
+        *search*, the error suggests the command."""
         meant = _SYNONYMS.get(args[0]) if args and not (ctx.parent or ctx.resilient_parsing) else None
         if meant:
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {meant!r}?", ctx)
@@ -84,8 +85,8 @@ class LazyCommands(Commands):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command to call. Click can suggest only imported commands, so suggestions are made
-        here."""
+        """Return the command to call. Raises NoSuchCommand, which suggests similar commands. Click itself
+        could suggest only imported ones."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:

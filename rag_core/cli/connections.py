@@ -81,7 +81,9 @@ def connections_pull(model: str) -> None:
         except KeyboardInterrupt:
             kept = "Ollama keeps what it has downloaded; run the same command to continue."
             raise ByKey("Stopped.", kept) from None
-    use = f"Set it as: llm: ollama:{pulled.called}" if pulled.chats else "It can neither embed nor answer."
+    use = "It can neither embed texts nor answer questions."
+    if pulled.chats:
+        use = f"To let it answer questions: commonplace config set llm ollama:{pulled.called}"
     use = f"Use it as: --embedder {pulled.embedder}" if pulled.embeds else use
     emit(reports.ollama_model(pulled), line(f"Ollama has {pulled.called!r} now. {use}"))
 

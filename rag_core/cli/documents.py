@@ -80,7 +80,9 @@ def similar(library: Library, store: str, path: str, limit: int) -> None:
 
 @_of_file
 @click.option("--undo", is_flag=True, help="Include the file again, if the folder's patterns do.")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
+@click.option(
+    "--reason", default="", metavar="TEXT", help="Why it is excluded; the list of files shows this."
+)
 def exclude(library: Library, store: str, path: str, undo: bool, reason: str) -> None:
     """Exclude one file from a store, or include it again.
 
@@ -89,11 +91,11 @@ def exclude(library: Library, store: str, path: str, undo: bool, reason: str) ->
     """
     if undo:
         library.files.include(OWNER, store, path)
-        run_requests(library, store, queued=f"The run that is going on reads {path!r} again.")
+        run_requests(library, store, queued=f"The present run of the store also reads {path!r} again.")
         return
     library.files.exclude(OWNER, store, path, reason)
     undo_it = f"To include it again: {take_back(path, store)}"
-    at_once = f"{path!r} is excluded: no search finds it. The run that is going on removes its text."
+    at_once = f"{path!r} is excluded: no search finds it. The present run of the store removes its text."
     run_requests(library, store, lambda: f"Excluded. {undo_it}", queued=f"{at_once}\n{undo_it}")
 
 

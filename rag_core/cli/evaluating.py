@@ -41,7 +41,11 @@ def evaluate() -> None:
 @evaluate.command()
 @click.argument("file", type=_file_type, required=False)
 @options.stores_option
-@click.option("--mode", type=click.Choice(["hybrid", "vector", "lexical"]), help="Instead of the setting.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "vector", "lexical"]),
+    help="How to search, instead of the setting.",
+)
 def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
     """Search for each query of a golden set, and measure how well its documents are found.
 

@@ -71,8 +71,8 @@ def start_app() -> None:
 
 
 def fetch_model(embedder: str, model_dir: Path) -> None:
-    """Install the embedder of new stores, if it is built in and missing. If that fails, print a warning;
-    searches then use words only."""
+    """Install ``embedder`` in ``model_dir`` if it is a built-in model that is missing. If that fails, print a
+    warning; searches then use words only."""
     from rag_core.models.built_in import BUILT_IN
     from rag_core.models.built_in_install import install, is_installed
 
@@ -93,7 +93,7 @@ def has_screen() -> bool:
 
 
 def where_it_runs(data_dir: Path) -> int | None:
-    """Return the port of the app with this data folder; None if it is not running."""
+    """Return the port of the app that uses this data folder; None if it is not running."""
     with suppress(OSError, ValueError, RagError):
         port = int((data_dir / PORT_FILE).read_text("utf-8"))
         return port if _answers(port) else None

@@ -29,7 +29,8 @@ def _settings(ctx: click.Context) -> Settings:
 
 
 def settings_of_owner() -> Settings:
-    """Return the settings for this command. Prints their warnings and configures logging."""
+    """Return the settings for the command that runs now. Print their warnings and configure logging. Raises
+    InvalidSettings."""
     settings = _settings(click.get_current_context())
     logs.configure(settings.log_level)
     warn(*settings.warnings)
@@ -45,14 +46,14 @@ shared_disk_option = click.option(
 
 
 def library_of_owner(*, shared_disk: bool = False) -> Library:
-    """Return the owner's library, which is closed when the command ends. If the data folder needs it,
-    ``shared_disk`` writes the setting of that name into config.yaml."""
+    """Return the owner's library, which is closed when the command ends. If ``shared_disk`` and the data
+    folder is on a network disk or in a cloud folder, write the setting of that name into config.yaml."""
     settings = settings_of_owner()
     if shared_disk and not settings.shared_disk and shared_by(settings.data_dir):
         from rag_core.config.change import change  # only now: it brings a parser of YAML
 
         settings = change("shared_disk", True)
-        warn("Stores may be on this disk from now on: config.yaml has the setting shared_disk.")
+        warn("Stores may be on this disk from now on: the setting shared_disk in config.yaml is true.")
     library = Library.open(settings)
     click.get_current_context().call_on_close(library.close)
     return library
@@ -65,8 +66,8 @@ def store_names(ctx: click.Context) -> list[str]:
 
 
 def emit(value: JsonValue, show: Callable[[], None] | str) -> None:
-    """Print ``value`` as JSON if --json was given. Otherwise print the sentence ``show``, or call
-    ``show``."""
+    """Print ``value`` as JSON if --json was given. Otherwise print ``show`` if it is a text, else call it: it
+    must print the result for people."""
     if wants_json():
         print_json(value)
     elif isinstance(show, str):
@@ -139,7 +140,7 @@ def _only_store(names: Sequence[str], advice: str) -> str:
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
     """Return ``store``; if it is None, return the only store that may have the file at ``path``. Raises
-    InvalidInput."""
+    InvalidInput if several may have it, and NotFound if there is no store."""
     return store or _only_store(
         library.files.stores_meant(OWNER, path, current_folder()), "Name it with --store."
     )
@@ -177,10 +178,10 @@ store_argument = click.argument("name", **name_of_store)
 any_store_argument = click.argument(
     "name", metavar="[NAME]", required=False, callback=_or_the_only_store, shell_complete=_complete_stores
 )
-_FROM_THE_FOLDER = "a pattern starts at the folder, as 'drafts/**' does. Repeat for several."
+_FROM_THE_FOLDER = "the pattern starts in the folder, such as 'drafts/**'. Repeat for several."
 include_option = click.option(
-    "--include", multiple=True, metavar="PATTERN", help=f"Take these files; {_FROM_THE_FOLDER}"
+    "--include", multiple=True, metavar="PATTERN", help=f"Index these files; {_FROM_THE_FOLDER}"
 )
 exclude_option = click.option(
-    "--exclude", multiple=True, metavar="PATTERN", help=f"Leave these out; {_FROM_THE_FOLDER}"
+    "--exclude", multiple=True, metavar="PATTERN", help=f"Leave out these files; {_FROM_THE_FOLDER}"
 )

@@ -48,22 +48,24 @@ def jobs(store: str, number: int | None, cancel: bool) -> None:
 def _cancel(library: Library, store: str) -> None:
     """Ask the running job of a store to stop, and print what happens next."""
     job = next((job for job in library.jobs.all(OWNER, store) if job.state == "running"), None)
-    outcome = "No run is going on."
+    outcome = f"Store {store!r} is not being indexed, so there is no run to stop."
     if job is not None:
         library.jobs.cancel(OWNER, store)
-        outcome = f"Run {job.id} stops. What was read stays; `commonplace index --store {store}` continues."
+        outcome = (
+            f"Run {job.id} stops. What was read stays; `commonplace index --store {store}` continues it."
+        )
     emit({"store": store, "cancelled": job.id if job else None}, outcome)
 
 
 def run_requests(
     library: Library, store: str, next_steps: Callable[[], str] = lambda: "", *, queued: str = ""
 ) -> None:
-    """Run the requests of a store and print the job. If it ended well, also print the text that
-    ``next_steps`` returns, unless the output is JSON. Exit with 1 if the job did not end well or a file
-    failed.
+    """Run the requests of a store and print the result. If the run ended well, also print the text that
+    ``next_steps`` returns ('' for nothing), unless the output is JSON. If it did not, or a file failed, exit
+    with status 1.
 
-    If another process runs the requests, print ``queued`` instead. Without ``queued``, print a sentence about
-    the requests.
+    If another process runs the requests, print ``queued`` and return. Without ``queued``, print a sentence
+    that says so.
     """
     last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:
@@ -74,7 +76,7 @@ def run_requests(
             moving.say(progress_line(now))
 
         try:
-            job, taken = library.jobs.run(OWNER, store, report), "Another run took the request."
+            job, taken = library.jobs.run(OWNER, store, report), "Another run has already done this."
         except StoreBusy as busy:
             job, taken = None, str(busy)
         except KeyboardInterrupt:

@@ -28,7 +28,7 @@ def saved() -> None:
 
 @saved.command("list")
 def saved_list() -> None:
-    """List the saved searches, with the number of new hits since each was opened."""
+    """List the saved searches, each with its number of new hits since it was last opened."""
     searches = options.library_of_owner().saved.searches(OWNER)
     rows = [
         (search.name, new_hits(search), asked_by(search), moment(search.opened_at)) for search in searches
@@ -67,7 +67,8 @@ def saved_add(name: str, text: Sequence[str], stores: Sequence[str], **search: A
 def saved_rename(name: str, new_name: str) -> None:
     """Give a saved search another name."""
     options.library_of_owner().saved.rename(OWNER, name, new_name)
-    options.emit({"renamed": name, "name": new_name}, f"{name} is {new_name} now.")
+    outcome = f"The saved search {name!r} is called {new_name!r} now."
+    options.emit({"renamed": name, "name": new_name}, outcome)
 
 
 @saved.command("remove")
@@ -75,4 +76,4 @@ def saved_rename(name: str, new_name: str) -> None:
 def saved_remove(name: str) -> None:
     """Delete a saved search."""
     options.library_of_owner().saved.delete(OWNER, name)
-    options.emit({"removed": name}, f"{name} is forgotten.")
+    options.emit({"removed": name}, f"The saved search {name!r} is deleted.")

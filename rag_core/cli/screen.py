@@ -66,8 +66,8 @@ def wrapped(text: str, columns: int) -> list[str]:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "", if_any: Collection[str] = ()
 ) -> None:
-    """Print left-aligned columns. Columns in ``if_any`` are printed only if a row has something in them.
-    Without rows, print ``empty``.
+    """Print left-aligned columns below the names in ``header``. Columns named in ``if_any`` are printed only
+    if a row has something other than 0 in them. Without rows, print ``empty``.
 
     On a terminal the last column is wrapped. On a narrow terminal each row becomes a heading and a sentence.
     """
@@ -112,8 +112,8 @@ def _print_columns(cells: Sequence[Sequence[str]], widths: Sequence[int], last: 
 
 
 class ProgressLine:
-    """A context with one line of progress on standard error. A terminal shows the line in place and removes
-    it at the end. Elsewhere a new line is printed every ``every`` seconds."""
+    """Context manager for one line of progress on standard error. A terminal shows the line in place and
+    removes it at the end. Elsewhere a new line is printed every ``every`` seconds; by default, none."""
 
     def __init__(self, every: float = math.inf) -> None:
         self._on = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

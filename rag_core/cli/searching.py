@@ -32,8 +32,8 @@ class Worded(click.Command):
         super().__init__(name, context_settings=settings, **kwargs)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, after replacing short options by long ones. Raises UsageError for an unknown
-        option."""
+        """Parse as click does, after replacing short options by long ones. Raises UsageError for a minus with
+        a single letter (``-x``) that is no option."""
         end = args.index("--") if "--" in args else len(args)
         given = [_NUMBER.sub(r"--top-k=\1", word) if _NUMBER.fullmatch(word) else word for word in args[:end]]
         given = [_SHORT.get(word, word) for word in given]
@@ -52,7 +52,8 @@ def searched_stores_option(asked: str) -> Callable[[Any], Any]:
         setting="default_stores",
         multiple=True,
         **options.name_of_store,
-        help=f"A store; repeat for several. By default the setting default_store, or every store is {asked}.",
+        help=f"A store; repeat for several. By default, the store of the setting default_store is {asked}, or"
+        " every store if it is not set.",
     )
 
 
@@ -87,7 +88,7 @@ class _Score(click.ParamType[float]):
         try:
             return float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
         except ValueError:
-            return self.fail(f"{value!r} is no score. Write one like 0.7 or 70%.", param, ctx)
+            return self.fail(f"{value!r} is not a score. Write one like 0.7 or 70%.", param, ctx)
 
 
 min_score_option = options.setting_option(
@@ -117,7 +118,7 @@ def words_of(given: Sequence[str], *, from_stdin: bool) -> str:
         ]
         raise click.NoSuchOption(unknown, possibilities=options)
     if from_stdin and given:
-        raise InvalidInput("There are words and --stdin.", "Give one of them.")
+        raise InvalidInput("Words and --stdin cannot be used together.", "Give only one of them.")
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip() if from_stdin else " ".join(given)
 
 
@@ -172,9 +173,9 @@ def query(
     """
     words = words_of(text, from_stdin=from_stdin)
     if saved is not None and words:
-        raise InvalidInput("There are words and --saved.", "Give one of them.")
+        raise InvalidInput("Words and --saved cannot be used together.", "Give only one of them.")
     if as_csv and commands.wants_json():
-        raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
+        raise InvalidInput("--csv and --json cannot be used together.", "Give only one of them.")
     library = options.library_of_owner()
     group = group or ("none" if as_csv or commands.wants_json() else "document")
     if saved is None:

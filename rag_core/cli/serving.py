@@ -37,13 +37,13 @@ def app_dir() -> Path:
         if (folder / "app.py").is_file() and (folder / "ui").is_dir():
             return folder
     raise RagError(
-        "The app is not installed beside the package.",
+        "The files of the app are missing from this installation.",
         "Install it again from its wheel: `pipx install --force FILE.whl`.",
     )
 
 
 def serve_app(port: int, open_browser: bool) -> None:
-    """Serve the app on 127.0.0.1 until it is stopped."""
+    """Serve the app on 127.0.0.1 until Ctrl-C or SIGTERM. Raises RagError if the port cannot be used."""
     sys.path.insert(0, str(app_dir()))
     importlib.import_module("ui.frame.serve").serve("127.0.0.1", port, open_browser)
 

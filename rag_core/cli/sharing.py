@@ -61,7 +61,7 @@ def share_owner(login: str) -> None:
 
 @share.command("status")
 @options.setting_option(
-    "--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens."
+    "--port", setting="port", type=click.IntRange(1, 65535), help="The port of the app on this computer."
 )
 def share_status(port: int) -> None:
     """Show the state of Tailscale here, and what to do next.

@@ -167,9 +167,11 @@ def _counted(counted: StoreInfo | Exported) -> str:
 @options.any_store_argument
 @click.option("--embedder", metavar="EMBEDDER", help="The new embedder.")
 @click.option("--backend", metavar="KIND", help="The new vector index.")
-@click.option("--rechunk", is_flag=True, help="Cut the documents again, for an embedder with fewer tokens.")
+@click.option(
+    "--rechunk", is_flag=True, help="Make new passages, for an embedder that reads less text at once."
+)
 @click.option("--abandon", is_flag=True, help="Cancel a switch that is not finished.")
-@click.option("--later", is_flag=True, help="Start the work in the next run.")
+@click.option("--later", is_flag=True, help="Embed nothing now: the next run of the store does it.")
 def switch(
     name: str, embedder: str | None, backend: str | None, rechunk: bool, abandon: bool, later: bool
 ) -> None:
@@ -198,13 +200,16 @@ def switch(
 @click.argument("name", required=False, default="")
 @options.shared_disk_option
 @click.option(
-    "--take-over", "taken", is_flag=True, help="Write to the index from here; the other installation stops."
+    "--take-over",
+    "taken",
+    is_flag=True,
+    help="Write to the index from here; the other installation stops writing.",
 )
 def attach(address: str, name: str, taken: bool, shared_disk: bool) -> None:
     """Create a read-only store from an index that another installation fills.
 
-    ADDRESS is like s3vectors://BUCKET/INDEX, as shown there by `commonplace store info`. This computer only
-    reads the index. Attach it again to update the store, or take it over.
+    ADDRESS is like s3vectors://BUCKET/INDEX; on the other computer, `commonplace store info` shows it. This
+    computer only reads the index. Attach it again to update the store, or take it over.
     """
     with ProgressLine() as progress:
         library = options.library_of_owner(shared_disk=shared_disk)
@@ -243,7 +248,10 @@ def _taken_over(name: str) -> str:
     "--send/--keep", "send", default=None, help="Whether private notes may be sent to other machines."
 )
 @click.option(
-    "--hide", multiple=True, metavar="GLOB", help="Hide these files from guests; repeat for several."
+    "--hide",
+    multiple=True,
+    metavar="GLOB",
+    help="Add a rule: hide files that match, such as 'journal/**', from guests. Repeat for several.",
 )
 @click.option("--show", multiple=True, metavar="GLOB", help="Remove this rule; repeat for several.")
 def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str, ...]) -> None:
@@ -275,7 +283,10 @@ def _show_privacy(report: Privacy, info: StoreInfo) -> None:
     for rule, count in report.rules.items():
         click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
     if report.due:
-        click.echo(f"Copies and scores follow with the next run: commonplace index --store {info.name}")
+        click.echo(
+            "The next run also applies this to copies outside the store and to scores:"
+            f" commonplace index --store {info.name}"
+        )
 
 
 @click.command(cls=commands.Answering)

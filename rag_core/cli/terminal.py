@@ -45,7 +45,7 @@ def progress_line(job: Job) -> str:
 
 
 def show_answer(answer: Answer, now: Freshness) -> None:
-    """Print the hits, each with its place, score and reasons."""
+    """Print the hits, each with its place, score and reasons, and how up to date the stores are (``now``)."""
     warn(*answer.warnings)
     if answer.hits and not answer.convincing:
         click.echo(f"{wording.NOTHING_FITS} These are the nearest passages.")
@@ -94,7 +94,8 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
 
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
-    """Print the files of a store. ``states`` are the states that the user requested."""
+    """Print the files of a store. ``states`` are the states that the user requested, for the sentence if
+    there is no such file."""
     empty = f"No {' or '.join(states)} files." if states else "There is no file yet."
     if "excluded" in states:
         empty += " Those that the patterns of a folder leave out are not listed."
@@ -162,8 +163,8 @@ def show_similar(documents: Sequence[Similar]) -> None:
 
 
 def show_evaluation(evaluated: Evaluation) -> None:
-    """Print the figures of a golden set next to the previous ones, and the queries whose first relevant
-    document changed its rank."""
+    """Print how well searches found the documents of a golden set, next to the previous figures, and the
+    queries whose first relevant document changed its rank or was not found."""
     rows = []
     for name, value in evaluated.figures.items():
         last = evaluated.before.get(name)
@@ -182,7 +183,7 @@ _IF_ANY = (*_FILES[1:], "excluded", "to embed", "called")  # columns that are le
 
 
 def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings: Sequence[str] = ()) -> None:
-    """Print one line for each store, then the running jobs."""
+    """Print ``warnings``, one line for each store, then the running jobs (store → job)."""
     warn(*warnings)
     if warnings and not infos:
         return
@@ -210,11 +211,11 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
 def print_store(info: StoreInfo) -> None:
     """Print all facts about a store."""
     left_out = wording.left_out(info.failed, info.skipped, info.excluded)
-    withheld = f", {info.withheld:,} private and withheld: the embedder is elsewhere" if info.withheld else ""
+    withheld = f", {info.withheld:,} private and not sent to the embedder's machine" if info.withheld else ""
     vectors = [
         wording.vectors_in(info),
-        "attached, only read here" if info.attached else "",
-        f"{info.unsent:,} to send" if info.unsent else "",
+        "attached: this computer only reads it" if info.attached else "",
+        f"{info.unsent:,} not sent yet" if info.unsent else "",
         f"{info.refused:,} refused" if info.refused else "",
         wording.nearest_found(info),
         f"switching to {info.switching}, {info.to_switch:,} to embed" if info.switching else "",
@@ -281,8 +282,8 @@ def show_job(job: Job, problems: Sequence[Problem] = (), *, with_files: bool = F
     """Print the result of a run: its outcomes and problems and, with ``with_files``, the files that it
     changed.
 
-    Failed files are printed one by one, except a folder named in the run's message. Files that were skipped
-    or read in part are grouped by reason.
+    Failed files are printed one by one, except a folder that the run's message already names. Files that were
+    skipped or read in part are grouped by reason.
     """
     if with_files:
         _show_files(job)
@@ -350,7 +351,7 @@ _MARKS = {"ok": "ok  ", "note": "note", "no": "NO  "}
 
 
 def show_steps(steps: Sequence[DiagnosisStep]) -> None:
-    """Print one line for each step."""
+    """Print one line for each step of a diagnosis or of `doctor`, with a mark for its result."""
     for step in steps:
         click.echo(f"{_MARKS[step.state]}  {plain(step.sentence)}")
 
@@ -399,5 +400,5 @@ def show_repair(repaired: Repair) -> None:
     else:
         click.echo(f"Store {repaired.store!r} is sound; nothing was changed.")
     if repaired.to_embed:
-        again = f"{wording.plural(repaired.to_embed, 'text')} to be embedded again."
+        again = f"{wording.plural(repaired.to_embed, 'text')} must be embedded again."
         click.echo(f"{again} Next: commonplace index --store {repaired.store}")

@@ -1,4 +1,4 @@
-"""The owner's settings: one model, and the origin of each value.
+"""The owner's settings: the pydantic model `Settings`, and the origin of each value.
 
 pydantic takes about a tenth of a second to import, so it is imported where settings are first read or
 created.

@@ -39,14 +39,15 @@ def change(name: str, value: str | float | bool | None) -> Settings:
             return _change(key, value)
     except OSError as error:
         problem = f"{str(error.filename or folder)!r} cannot be written: {error.strerror}."
-        raise InvalidSettings(problem, "Check who may write to its folder.") from error
+        raise InvalidSettings(problem, "Check whether you may write to its folder.") from error
 
 
 def _change(key: Key, value: str | float | bool | None) -> Settings:
     now = load()
     origin = now.origin(key.name)
     if origin.layer in ("environment", ".env"):
-        raise InvalidInput(f"{key.name} is set in {origin}.", "Change it there, or remove it there.")
+        problem = f"{key.name} is set in {origin}, which overrides config.yaml."
+        raise InvalidInput(problem, "Change it there, or remove it there.")
     file = Path(os.path.realpath(str(now.config_file)))
     text = _changed(file_text(Origin("config.yaml", file=str(file), line=1)), key, value)
     after = load(config_text=text)
@@ -68,13 +69,14 @@ def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
     if isinstance(root, yaml.MappingNode) and root.flow_style:
         problem = "config.yaml holds its settings in braces, which the app cannot change."
-        raise InvalidInput(problem, f"Write each on a line of its own, like '{line.strip() or key.name}'.")
+        advice = f"Remove the braces and write one setting a line, like '{line.strip() or key.name}'."
+        raise InvalidInput(problem, advice)
     place = next(((name, old) for name, old in pairs if name.value == key.name), None)
     if place is None:
         return f"{text}\n{line}" if text and not text.endswith("\n") else text + line
     name, old = place
     if not isinstance(old, yaml.ScalarNode) or old.style in ("|", ">"):
-        problem = f"{name.value} has several lines in config.yaml."
+        problem = f"{name.value} has several lines in config.yaml, which the app cannot change."
         raise InvalidInput(problem, "Change it in the file.")
     if value is not None:
         return f"{text[: name.end_mark.index]}: {written}{text[old.end_mark.index :]}"

@@ -28,11 +28,11 @@ class Kind:
 
     words: str  #: The allowed values, in words.
     schema: CoreSchema | None = None  #: Reads a value; None for the schema of the annotated type.
-    before: Callable[[Any], Any] | None = None  #: Converts the written value first.
-    advice: str = ADVICE
+    before: Callable[[Any], Any] | None = None  #: Converts the written value before the schema reads it.
+    advice: str = ADVICE  #: The second sentence of the error for a value that is not allowed.
     #: Whether errors leave out a value: always, or if it contains an @.
     hidden: Literal["never", "always", "with @"] = "never"
-    in_yaml_only: bool = False
+    in_yaml_only: bool = False  #: Whether no variable can hold a value, because it is a table.
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         if self.before:
@@ -40,7 +40,7 @@ class Kind:
         return schemas.no_info_wrap_validator_function(self._checked, self.schema or handler(source))
 
     def read(self, written: Any) -> Any:
-        """Return the value that ``written`` represents. Raises InvalidSettings."""
+        """Return the value that ``written`` represents. Raises InvalidSettings if it is not allowed."""
         return TypeAdapter(Annotated[Any, self]).validate_python(written)
 
     def _checked(self, written: Any, inner: ValidatorFunctionWrapHandler) -> Any:
@@ -64,15 +64,15 @@ def number(low: float, high: float) -> Kind:
 
 
 def choice(*words: str) -> Kind:
-    """Return the kind for settings whose value is one of ``words``, which are in lower case. A value in upper
-    case is read in lower case."""
+    """Return the kind for settings whose value is one of ``words``, which are in lower case. Capitals in a
+    value are read as lower case."""
     schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
     return Kind(f"{', '.join(words[:-1])} or {words[-1]}", schema, advice="Write one of these words.")
 
 
 def word(shape: str, words: str, *, hide: bool = False, lower: bool = False) -> Kind:
-    """Return the kind for texts that match the regular expression ``shape``. ``words`` describes them to
-    people."""
+    """Return the kind for texts that match the regular expression ``shape`` as a whole. ``words`` describes
+    them to people. With ``hide``, errors leave out the value; with ``lower``, it is read in lower case."""
     whole_text = rf"\A(?:{shape})\Z"
     schema = schemas.str_schema(pattern=whole_text, to_lower=lower, regex_engine="python-re")
     return Kind(words, schema, hidden="always" if hide else "never")
@@ -82,8 +82,11 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server 
 
 
 def server_address(port: int | None = None) -> Kind:
-    """Return the kind for addresses of servers, read as ``scheme://host:port/path``. If scheme and port are
-    missing, ``port`` is used. Keys in addresses are refused."""
+    """Return the kind for addresses of servers, read as ``scheme://host:port/path``. An address without a
+    scheme is read as http, and ``port`` is added if it has none.
+
+    User, password and query are refused, because they may contain a key.
+    """
 
     def read(text: str) -> str:
         bare = "://" not in text
@@ -118,8 +121,9 @@ def _path(given: Any) -> Path:
 
 
 def as_list(written: Any, separator: str = "") -> Any:
-    """Return the written value as a list: a YAML list as it is, a variable split at ``separator``, or a
-    single value."""
+    """Return the written value as a list. A YAML list stays as it is. A variable is split at matches of the
+    regular expression ``separator``, if there is one. Nothing written is [], and other values become one
+    item."""
     if isinstance(written, Text) and separator and written.origin.layer != "config.yaml":
         return [Text(part, written.origin) for part in re.split(separator, written) if part]
     if isinstance(written, Text) and written.empty:

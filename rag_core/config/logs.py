@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from rag_core.providers import PROVIDERS
 
 OURS = ("rag_core", "ui")
-"""The loggers whose level is set. Libraries keep their levels, except `CHATTY`."""
+"""The names of our loggers, whose level is set. Libraries keep their levels, except those in `CHATTY`."""
 
 CHATTY = "urllib3", "httpx", "httpcore", "mcp", *(name for row in PROVIDERS for name in row.loggers)
 """Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
@@ -22,7 +22,8 @@ WARNING, whatever level is set."""
 
 
 def configure(level: str) -> None:
-    """Set the lowest level to log, ``debug`` … ``critical``. This function may be called again."""
+    """Log to standard error, from ``level`` on: *debug*, *info*, *warning*, *error* or *critical*. A later
+    call changes the level."""
     handler = _Handler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for logger in map(logging.getLogger, OURS):

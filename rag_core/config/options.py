@@ -1,4 +1,5 @@
-"""The options of providers, made from the settings. Each field of the options names its setting."""
+"""The options of providers (such as embedders), made from the settings. A provider has a dataclass of its
+options, and each field names its setting."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ def setting(
 
     Args:
         name: the attribute of `Settings`.
-        default: the value if the setting has none.
-        read: converts the setting's value to the field's value.
+        default: the field's value if the setting is None.
+        read: converts the setting's value to the field's value; None keeps it as it is.
         secret: whether to leave the value out of the repr.
 
     """
@@ -28,8 +29,8 @@ def setting(
 
 
 def options_from(settings: Settings, kind: type[_Options]) -> _Options:
-    """Create an instance of the dataclass ``kind`` from the settings. Fields without a setting have their
-    defaults."""
+    """Create an instance of the dataclass ``kind`` from the settings. Fields without a `setting`, or whose
+    setting is None, have their defaults."""
     values = {}
     for option in fields(kind):  # type: ignore[arg-type]  # a dataclass
         value = getattr(settings, option.metadata["setting"]) if option.metadata else None

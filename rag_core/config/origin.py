@@ -27,7 +27,7 @@ class Origin:
         return f"{self.layer}, {self.name}" if self.name else self.layer
 
     def at(self, line: int, name: str = "") -> Origin:
-        """Return another place in the same file."""
+        """Return the place at ``line`` (from 1) of the same file, where ``name`` is written."""
         return Origin(self.layer, name, self.file, line)
 
     def error(self, problem: str, suggestion: str) -> InvalidSettings:
@@ -53,7 +53,7 @@ class Text(str):
 
 
 class Listing(list[Any]):
-    """A list as written, with its place."""
+    """A list as written, with its place ``origin``."""
 
     def __init__(self, origin: Origin, items: Iterable[Any]) -> None:
         super().__init__(items)
@@ -61,7 +61,7 @@ class Listing(list[Any]):
 
 
 class Table(dict[Text, Any]):
-    """Names and values as written, with their place."""
+    """Names and values as written, with the place ``origin`` of the table."""
 
     def __init__(self, origin: Origin) -> None:
         super().__init__()
@@ -73,7 +73,8 @@ ADVICE = "Change it, or leave it out for the default."
 
 
 def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: bool = False) -> InvalidSettings:
-    """Return the error for a value that is not ``allowed``. A ``hidden`` value is not repeated."""
+    """Return the error for a value that is not allowed. ``allowed`` describes the allowed values, and
+    ``advice`` is the second sentence. A ``hidden`` value is not repeated."""
     shown = "a list" if isinstance(written, Listing) else "a table of names and values"
     if isinstance(written, Text):
         shown = "(hidden)" if hidden else repr(str(written)[:80])

@@ -1,4 +1,4 @@
-"""The owner's settings: one model, with a field for each setting.
+"""The owner's settings: one pydantic model, with a field for each setting.
 
 Reading, error messages, ``commonplace config``, the defaults of command line options and
 docs/configuration.md are all derived from it. To add a setting, add a field to `Settings`.
@@ -71,9 +71,9 @@ class Settings(BaseModel):
     data_dir: Path
     config_file: Path | None = None
     env_file: Path | None = None
-    #: The place of each value that is not a default, by the name of the setting.
+    #: Name of a setting → the place of its value. Defaults have no place.
     origins: Mapping[str, Origin] = Field(default={}, repr=False)
-    warnings: tuple[str, ...] = ()  #: Sentences about variables without a meaning.
+    warnings: tuple[str, ...] = ()  #: Sentences about variables of the environment that are ignored.
 
     # fmt: off
     model_dir: kinds.FolderPath = _place(
@@ -84,14 +84,17 @@ class Settings(BaseModel):
     embedder: kinds.EmbedderAddress = _new(
         "minilm", "The embedder of a new store.")
     backend: kinds.BackendName = _new(
-        "local", "Where a new store's vectors are: `local` (its file) or an index below.")
+        "local", "Where a new store's vectors are: `local` (in the store's own file), `s3vectors`, `qdrant`, "
+        "`chroma`, or an index that a package adds.")
     chunk_size: tables.ChunkSize | None = _new(
-        None, "Maximum characters of a passage of a new store; less for small embedders.", "by file type")
+        None, "Maximum characters of a passage in a new store. Passages are shorter if the embedder reads "
+        "less.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
         None, "The number of characters that neighbouring passages of a new store share. It must be less "
         "than `chunk_size`, and can only be set together with `chunk_size`.", "a fifth of chunk_size")
     chunking: tables.Chunking = _new(
-        (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
+        (), "Sizes of passages in new stores for single file types, and chunkers that packages add.",
+        "by file type")
     stores: tables.Stores = _new(
         (), "Stores that `commonplace serve` creates when it starts, unless they exist.",
         "none")
@@ -110,16 +113,17 @@ class Settings(BaseModel):
         "when a store is created, and more tokens take more memory there.",
         "the model's own limit, with Ollama up to 2048; 512 on other servers")
     prompts: tables.PromptTable = _embed(
-        (), "The text that an embedder puts before a query and before a passage.",
+        (), "For each embedder, the texts to put before a query and before a passage.",
         "those the model was trained with, if known")
     device: _Device | None = _embed(
-        None, "Where `sentence-transformers:FOLDER` computes.", "the package chooses")
+        None, "The device on which `sentence-transformers:FOLDER` computes, such as cpu or cuda:0.",
+        "the package chooses")
     offline: Flag = _embed(
-        True, "Whether `sentence-transformers:` and `mlx:` never fetch a model.")
+        True, "If true, `sentence-transformers:` and `mlx:` never download a model.")
 
     llm: kinds.Llm | None = _chat(
         None, "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
-        "none: a question gets passages and no answer")
+        "none: an answer quotes sentences of the passages")
     llm_temperature: Annotated[float, number(0, 2)] = _chat(
         0.2, "How freely the model chooses its words; 0 is the most predictable.")
     llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "Maximum tokens of an answer.")
@@ -145,14 +149,14 @@ class Settings(BaseModel):
         None, "The ARN of the AWS KMS key that encrypts new buckets and indexes.", "one of AWS's own")
     s3_tags: tables.Labels = _vectors((), "Tags for the buckets and indexes that are created.", "none")
     qdrant_url: Annotated[str, server_address(6333)] | None = _vectors(
-        None, "The address of a Qdrant server.", "none: one process at a time, in qdrant_path")
+        None, "The address of a Qdrant server.", "none: Qdrant uses qdrant_path, for one process at a time")
     qdrant_collection: _Collection = _vectors(
         "notes", "The collection of Qdrant that new stores share; each has its own part of it.")
     qdrant_path: kinds.FolderPath | None = _vectors(
         None, "The folder where Qdrant keeps its files without a server.", "qdrant in the data folder")
     qdrant_api_key: kinds.Secret | None = _vectors(None, _KEY.format("qdrant_url"), "none", secret=True)
     chroma_url: Annotated[str, server_address(8000)] | None = _vectors(
-        None, "The address of a Chroma server.", "none: one process at a time, in chroma_path")
+        None, "The address of a Chroma server.", "none: Chroma uses chroma_path, for one process at a time")
     chroma_path: kinds.FolderPath | None = _vectors(
         None, "The folder of Chroma's files without a server.", "chroma in the data folder")
     vectors_timeout_s: TimeLimit = _vectors(
@@ -160,7 +164,7 @@ class Settings(BaseModel):
 
     default_store: kinds.StoreName | None = _search(
         None, "The store that a command uses without --store.",
-        "query searches all; others ask for --store")
+        "searches and questions use every store; other commands ask for --store")
     top_k: Annotated[int, whole(1, 1_000)] = _search(
         10, "The number of passages that a search returns. If it is set, a question is also answered from "
         "that many passages, at most 20; otherwise from 5.")
@@ -171,7 +175,8 @@ class Settings(BaseModel):
         None, "Maximum tokens that the passages of a search on the command line, over REST and "
         "over MCP have together.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
-        0.0, "How strongly newer documents are preferred; 0 prefers them only among equals.")
+        0.0, "How strongly newer documents are preferred. With 0, a newer one is only preferred if both fit "
+        "equally well.")
     k_lex: Annotated[int, whole(1, 2_000)] = _search(
         100, "The number of passages that a search gathers by words, before it orders them.")
     k_vec: Annotated[int, whole(1, 2_000)] = _search(
@@ -192,7 +197,7 @@ class Settings(BaseModel):
         "/home/me/letters=cp1251. A file in UTF-8, or with a declared encoding, is read in that encoding. "
         "After a change, read the folder again: `commonplace index --force`.", "none")
     extractor_timeout_s: TimeLimit = _index(
-        60.0, "Maximum seconds for reading one file, and for each picture in it.")
+        60.0, "Maximum seconds for reading one file, and again for each picture in it.")
     ocr: _Ocr = _index(
         "auto", "The reader of text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
         "`rapidocr`, or a model that reads pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
@@ -236,9 +241,11 @@ class Settings(BaseModel):
     theme: _Theme = _serve(
         "system", "The colours of the pages; `system` follows the browser.")
     access_owners: kinds.Logins = _serve(
-        (), "Further owners, through `tailscale serve`; `commonplace share owner` adds to them.", "none")
+        (), "Logins of further owners, who connect through `tailscale serve`. `commonplace share owner` "
+        "names owners without this setting.", "none")
     access_hosts: kinds.Hosts = _serve(
-        (), "Names of this computer for `tailscale serve`, in addition to names that end in .ts.net.", "none")
+        (), "Names under which others may open the app through `tailscale serve`, in addition to names that "
+        "end in .ts.net.", "none")
     guest_requests_per_minute: Annotated[int, whole(60, 1_000_000)] = _serve(
         3000, "Maximum requests of a guest in a minute, over REST, MCP and pages together.")
     guest_asks: Annotated[int, whole(1, 1_000)] = _serve(
@@ -250,7 +257,8 @@ class Settings(BaseModel):
     mcp_allow_writes: Flag = _serve(
         False, "Whether assistants may also index files and remove them from the index, over MCP.")
     mcp_roots: kinds.Folders = _serve(
-        (), "Assistants may add folders inside these to a store, if `mcp_allow_writes` is true.", "none")
+        (), "The folders in which assistants may choose folders to add to a store, if `mcp_allow_writes` is "
+        "true.", "none")
     log_level: _LogLevel = _serve(
         "warning", "The least severe messages to log. Logs never contain the text of notes or queries.")
     # fmt: on
@@ -286,12 +294,14 @@ class Settings(BaseModel):
 
     @property
     def embedding_url(self) -> str:
-        """The server for `openai:MODEL`: its own address, else the chat model's address, else ''."""
+        """The address of the server for the embedders `openai:MODEL`: ``embedding_base_url``, else
+        ``chat_base_url``, else ''."""
         return self.embedding_base_url or self.chat_base_url or ""
 
     @property
     def embedding_key(self) -> str:
-        """The key for `embedding_url`. The chat model's key is only used for the chat model's server."""
+        """The key for `embedding_url`, or ''. Without ``embedding_base_url``, the chat model's server also
+        embeds, and its key is used if there is no other."""
         borrowed = "" if self.embedding_base_url else self.chat_api_key
         return self.embedding_api_key or borrowed or ""
 
@@ -328,7 +338,7 @@ class Settings(BaseModel):
         return (size, size // 5 if overlap is None else overlap) if size else None
 
     def origin(self, name: str) -> Origin:
-        """Return where the value of the setting ``name`` was given."""
+        """Return where the value of the setting ``name`` was given; `DEFAULT` if nowhere."""
         return self.origins.get(name, DEFAULT)
 
     def rows(self) -> list[SettingRow]:
@@ -347,16 +357,16 @@ class Key:
     name: str
     attribute: str  #: The name of its field in `Settings`.
     kind: Kind
-    default: Any
-    about: str
-    group: str
-    otherwise: str = ""  #: The value that applies if there is no default.
+    default: Any  #: None if there is no default.
+    about: str  #: Its help, in sentences.
+    group: str  #: The heading in docs/configuration.md, such as *Searching*.
+    otherwise: str = ""  #: In words, what applies while the value is empty.
     secret: bool = False  #: Whether its value is never shown. It may not be in config.yaml.
     borrowed: str = ""  #: A variable of another program that is used if nothing else sets a value.
 
     @classmethod
     def of(cls, attribute: str, field: FieldInfo) -> Key:
-        """Return the key of the setting in this field of `Settings`."""
+        """Return the key of the setting in the field ``attribute`` of `Settings`."""
         inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
         kind = next(entry for entry in (*field.metadata, *chain(*inner)) if isinstance(entry, Kind))
         default = None if field.is_required() else field.default

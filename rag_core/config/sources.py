@@ -55,13 +55,14 @@ def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = 
 
 
 def file_text(file: Origin) -> str:
-    """Read a settings file; '' if it does not exist. Raises InvalidSettings."""
+    """Return the text of a settings file; '' if it does not exist. Raises InvalidSettings if it cannot be
+    read or is not UTF-8."""
     try:
         data = Path(file.file).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        advice = "Check who may read it and its folder."
+        advice = "Check whether you may read it and its folder."
         raise file.error(f"The file cannot be read: {error.strerror}.", advice) from None
     try:
         return data.decode("utf-8-sig")

@@ -15,7 +15,7 @@ from rag_core.config.origin import Origin, Table, Text, Written, refused
 from rag_core.errors import InvalidInput, InvalidSettings
 
 SizeTable = tuple[int, int] | tuple[int, int, str]
-"""Size and overlap of passages in characters, and the chunker of a package if one is named."""
+"""Size and overlap of passages in characters, and the name of a chunker that a package adds, if it is set."""
 
 EVERYTHING = ("**/*",)
 
@@ -23,12 +23,13 @@ SIZES = ("chunk_size", "chunk_overlap", "chunker")
 PROMPTS = ("query", "document")
 STORES = ("embedder", "backend", "folders")
 FOLDERS = ("root", "include", "exclude")
-"""The names allowed in each table."""
+"""The four tuples have the names allowed in an entry of ``chunking``, of ``prompts`` and of ``stores``, and
+in a folder of a store."""
 
 
 def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
-    """Return the values of ``table`` that are not empty. Raises InvalidSettings if it is not a table, or has
-    a name that is not in ``known``."""
+    """Return the values of ``table`` that are not empty. Raises InvalidSettings if it is not a table
+    (``what`` says in words which table is expected), or has a name that is not in ``known``."""
     if not isinstance(table, Table):
         raise refused(table, what)
     for name in table:
@@ -90,7 +91,8 @@ def _sizes(kind: Text, written: Any) -> tuple[str, SizeTable]:
 
 
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
-    """Raise InvalidSettings unless the overlap is less than the size."""
+    """Raise InvalidSettings unless the overlap is less than the size. ``origin`` is the place of the overlap,
+    which the error names."""
     if overlap >= size:
         problem = f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}."
         raise origin.error(problem, "Make it smaller, such as a fifth of the chunk_size.")
@@ -145,7 +147,7 @@ def _folder(written: Any) -> DeclaredFolder:
         return DeclaredFolder(FOLDER.read(written))
     given = fields(written, FOLDERS, "a table of root, include and exclude")
     if "root" not in given:
-        raise written.origin.error("This folder has no root.", "Write one, like 'root: ~/notes'.")
+        raise written.origin.error("This folder has no root.", "Write its path, like 'root: ~/notes'.")
     include, exclude = (_globs(given.get(name, ())) for name in ("include", "exclude"))
     return DeclaredFolder(FOLDER.read(given["root"]), include or EVERYTHING, exclude)
 
@@ -180,7 +182,7 @@ Stores = Annotated[tuple[DeclaredStore, ...], _DECLARED]
 
 
 def as_written(value: Any) -> Any:
-    """Convert ``value`` to JSON types. Tables look as in config.yaml."""
+    """Convert the value of a setting to JSON types. Tables have the same names as in config.yaml."""
     match value:
         case Path():
             return str(value)

@@ -1,4 +1,4 @@
-"""config.yaml as tables, lists and texts that know their line. Tags have no effect.
+"""Reads config.yaml as tables, lists and texts that know their line. YAML's tags (``!!str``) have no effect.
 
 Aliases are refused, because a few lines of them can expand to gigabytes.
 """
@@ -14,8 +14,8 @@ _SHAPE = "Write lines like 'top_k: 5'."
 
 
 def parse_yaml(text: str, file: Origin) -> Table:
-    """Parse ``text`` to a table. Raises InvalidSettings, with file and line, unless it is a table without
-    duplicate names and aliases."""
+    """Parse the text of ``file`` to a table; an empty text to an empty table. Raises InvalidSettings, with
+    file and line, if it is not a table or has duplicate names or aliases."""
     opened: list[int] = []
     try:
         for event in yaml.parse(text, yaml.BaseLoader):
@@ -65,6 +65,6 @@ def _written(node: yaml.Node, place: Origin) -> Written:
         if not isinstance(name, yaml.ScalarNode):
             raise here.error("A name here is not plain text.", _SHAPE)
         if name.value in table:
-            raise here.error(f"{name.value[:80]!r} is there twice.", "Remove one of them.")
+            raise here.error(f"{name.value[:80]!r} is set twice.", "Remove one of them.")
         table[Text(name.value, here)] = _written(value, here)
     return table

@@ -18,5 +18,5 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         names = archive.namelist()
     builder = Builder()
     builder.add("\n".join(names[:_MOST_NAMES]))
-    more = [f"Only the first {_MOST_NAMES:,} of {len(names):,} names are kept."]
+    more = [f"Only the first {_MOST_NAMES:,} of the {len(names):,} names of its files can be found."]
     return builder.document("archive", path.name, warnings=more if len(names) > _MOST_NAMES else [])

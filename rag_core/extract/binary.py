@@ -66,7 +66,8 @@ SUFFIXES = frozenset(
         " .doc .dot .ppt .pps .pages .numbers .djvu .mobi .azw3 .pst .wma .mpg .mpeg .wmv"
     ).split()
 )
-"""Suffixes without an extractor whose files are hardly ever text, so that they are likely to be skipped."""
+"""Suffixes of files that Commonplace cannot read and that are hardly ever text, so that they are likely to be
+skipped."""
 
 
 def signature(data: bytes) -> str | None:
@@ -79,7 +80,8 @@ def signature(data: bytes) -> str | None:
 
 
 def guess(data: bytes) -> str:
-    """Return the most likely kind of a file that is known not to be text."""
+    """Return the most likely kind of a file that is known not to be text; ``binary data`` if it has no known
+    beginning."""
     for offset, magic, name in _AMBIGUOUS:
         if data.startswith(magic, offset):
             return name

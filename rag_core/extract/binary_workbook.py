@@ -126,7 +126,9 @@ def _read_shared(book: Book, related: Mapping[str, Relation]) -> None:
             elif relation.kind == "styles":
                 book.formats = _formats(member(book.archive, relation.target))
         except _BROKEN:
-            book.warnings.append(f"{relation.target!r} is missing or damaged, so some cells are not shown.")
+            book.warnings.append(
+                f"Its part {relation.target!r} is missing or damaged, so some cells are missing or differ."
+            )
 
 
 def _formats(part: bytes) -> list[str]:

@@ -1,5 +1,5 @@
-"""Exported browser bookmarks (the Netscape format) → a part for each bookmark, under its folders. Each is a
-document dated with the day on which the bookmark was added."""
+"""Exported browser bookmarks (the Netscape format). Each bookmark becomes a document of its own, under the
+names of its folders and dated with the day on which it was added."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 BOOKMARKS = ".bookmarks"
-"""Suffix that is added to the name of a file of bookmarks."""
+"""Suffix that is added to the name of an export of bookmarks, so that it is read as many documents."""
 ONE_BOOKMARK = ".bookmark.html"
 """Suffix of a bookmark as a separate file."""
 _FIRST = '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<META HTTP-EQUIV="Content-Type" CONTENT="charset=UTF-8">\n'
@@ -34,8 +34,8 @@ _LATEST_S = 2**33  # the year 2242
 
 
 class BookmarkSpan(NamedTuple):
-    """The span of a bookmark in a file, its address and the time when it was added. ``before`` is the text to
-    put before it in a separate file."""
+    """The place of a bookmark in a file, its address ('' if unknown) and the time when it was added.
+    ``before`` is the markup of its folders, to put before its bytes in a separate file."""
 
     start: int
     end: int
@@ -93,8 +93,8 @@ def _time(written: bytes | str) -> datetime | None:
 
 
 def read_bookmarks(root: _Element, name: str) -> Extracted:
-    """Return a document with a part for each bookmark, with its address, under its folders. A single bookmark
-    becomes the whole document."""
+    """Return a document with a section for each bookmark: its title and address, under the names of its
+    folders. If there is only one bookmark, the document has its title and day."""
     builder, tags, folders = Builder(), list[str](), list[str]()
     depth = 0
     links: list[tuple[str, str | None]] = []

@@ -36,7 +36,8 @@ def needs_password(path: PurePosixPath) -> ExtractError:
 
 
 def damaged(path: PurePosixPath, data: bytes) -> ExtractError:
-    """Return the error for a file that its reader cannot read."""
+    """Return the error for a file that its reader cannot read, because it is empty, damaged, or not of the
+    format that its suffix names."""
     advice = "Open it in its own program and save it again, or get another copy."
     if not data:
         return ExtractError(f"{path.name!r} is empty.", advice)
@@ -65,14 +66,16 @@ class Builder:
         """Sentences about how the document was read, such as a guessed encoding."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str, gap: str = "\n\n") -> None:
-        """Begin a part, such as ``page`` ``3``, under the headings in ``heading_path``. ``gap`` is put
-        between the part and the text before it."""
+        """Begin a part of the document. Page 3 has the ``anchor_type`` ``page`` and the ``anchor_ref`` 3.
+        ``heading_path`` are the headings above it, outermost first. ``gap`` is put between the part and the
+        text before it."""
         self._close(gap)
         self._place = anchor_type, one_line(str(anchor_ref))
         self._headings = list(enumerate(filter(None, map(one_line, heading_path)), -len(heading_path)))
 
     def heading(self, level: int, text: str) -> None:
-        """Begin a section; ``level`` 1 is the outermost."""
+        """Begin a section with the heading ``text``. ``level`` 1 is the outermost. The sections of this level
+        and of deeper ones end. An empty heading changes nothing."""
         if not (name := one_line(text)):
             return
         self._close()
@@ -84,7 +87,8 @@ class Builder:
         self.add(text)
 
     def add(self, text: str, gap: str = "\n\n") -> None:
-        """Add text as a separate paragraph, or after ``gap``."""
+        """Add text to the current section, with ``gap`` between it and the text before it; by default it is a
+        paragraph. Blank text, and text that would make the document too long, is left out."""
         text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)).strip("\n").rstrip()
         if not text.strip():
             return
@@ -103,8 +107,8 @@ class Builder:
             self.add(line, gap="\n")
 
     def add_seen(self, text: str) -> None:
-        """Add the text of a picture. A description of the picture becomes a separate segment in the same
-        part."""
+        """Add the text that was read in a picture. A model's description, which follows the line `DESCRIBED`
+        in it, becomes a separate segment in the same part."""
         transcribed, _, described = text.partition(DESCRIBED)
         self.add(transcribed)
         if described.strip():
@@ -128,8 +132,9 @@ class Builder:
     def document(
         self, file_type: str, name: str, title: str = "", warnings: Sequence[str] = (), **more: Any
     ) -> Extracted:
-        """Return the document. If ``title`` is '', its title comes from the file's ``name``. ``warnings``
-        has a sentence for each part that could not be read; the first five are kept."""
+        """Return the document. If ``title`` is '', its title is the file's ``name``. ``warnings`` has a
+        sentence for each part that could not be read; the first five are kept. ``more`` are other fields of
+        `Extracted`."""
         self._close()
         cut = [_ONLY_BEGINNING.format(MOST_TEXT)] if self.is_full else []
         rest = [_MORE_PARTS.format(len(warnings) - _MOST_WARNINGS)] if len(warnings) > _MOST_WARNINGS else []

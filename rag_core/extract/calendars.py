@@ -39,8 +39,8 @@ _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
 
 
 def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Yield the span of each event, task and journal entry of a calendar. Yields the calendar's head first if
-    the head contains a name."""
+    """Yield the start and end offset of each event, task and journal entry of a calendar. If the lines before
+    the first entry name the calendar, their offsets come first."""
     for number, (start, end) in enumerate(content_lines.component_spans(data, "|".join(sorted(_ENTRIES)))):
         if number == 0 and start <= _LONGEST_HEAD and _NAMED.search(data[:start]):
             yield 0, start
@@ -48,7 +48,8 @@ def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def start_of(entry: bytes) -> datetime | None:
-    """Return the time when an event begins or a task is due, in local time, or None if there is none."""
+    """Return the time when an event begins or a task is due, as it is written in the calendar but marked as
+    UTC: time zones are ignored. None if the entry has no such time."""
     match = _STARTS.search(entry)
     if match is None:
         return None

@@ -55,8 +55,8 @@ class ExportedMessage:
 
 
 def line_of_day(day: date) -> str:
-    """Return the line above what was said on a day. It is found, but neither embedded nor shown in a snippet
-    (`rag_core.text.syntax`)."""
+    """Return the line with the date that is put above the messages of a day. Searches find it by words, but
+    it is neither embedded nor shown in a snippet (`rag_core.text.syntax`)."""
     return f"{day.isoformat()} ({day:%A}, {day.day} {day:%B} {day.year})"
 
 
@@ -109,8 +109,8 @@ def _minutes(before: ExportedMessage, after: ExportedMessage) -> int:
 
 
 def date_order(beginning: bytes) -> str:
-    """Return the order of dates in the WhatsApp chat that begins so: ``dmy``, ``mdy`` or ``ymd``. Returns ''
-    for any other text."""
+    """Return the order of day, month and year in the dates of a WhatsApp chat, given the first bytes of the
+    file: ``dmy``, ``mdy`` or ``ymd``. Returns '' if the file is no such chat."""
     try:
         text = getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:
@@ -129,7 +129,8 @@ def _beginnings(lines: Sequence[str]) -> list[re.Match[str]]:
 
 
 def day_spans(data: Sliced, order: str) -> Iterator[tuple[date, int, int]]:
-    """Yield the day, start offset and end offset of each day's messages in a WhatsApp chat."""
+    """Yield the day, start offset and end offset of each day's messages in a WhatsApp chat. ``order`` is the
+    result of `date_order`."""
     begun, last = 0, None
     for place, line in find_all(data, _BEGINNING_OF_LINE, _LONGEST_BEGINNING):
         match = _LINE.match(line.decode("utf-8", "replace"))
@@ -155,8 +156,8 @@ def with_plain_dates(written: bytes, order: str) -> bytes:
 
 
 def read_whatsapp(text: str, name: str) -> Extracted | None:
-    """Return the chat in a text file exported from WhatsApp, or one day of it. Returns None for any other
-    text."""
+    """Return the document for a chat that WhatsApp exported as text, or for one day of it if ``name`` ends in
+    `DAY_OF_CHAT`. Returns None if the text is no such chat."""
     is_day = name.endswith(DAY_OF_CHAT)
     if not is_day and not _beginnings(text[:_LOOKED_AT].splitlines()):
         return None
@@ -221,7 +222,8 @@ def _clock(match: re.Match[str]) -> str:
 
 
 def with_its_day(chat: Extracted) -> Extracted:
-    """Return a chat of one day with the day in its title, unless none of its messages can be shown."""
+    """Return a chat of one day with the day added to its title. A chat without a date, none of whose messages
+    can be shown, is returned unchanged."""
     if not chat.date:
         return chat
     day = date.fromisoformat(chat.date)

@@ -133,8 +133,10 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     """Split a document into passages, in order: ``extracted.text[start:end] == passage.text``.
 
     No passage crosses a segment, except that sections of fewer than 50 characters are joined with the next
-    one. With its prefix, a passage has at most ``spec.max_tokens`` tokens. ``count_tokens``, which includes
-    special tokens, decides near the limit; without it a cautious estimate decides.
+    one. With its prefix (title and headings), a passage has at most ``spec.max_tokens`` tokens.
+
+    ``count_tokens`` returns the number of tokens of a text, including special ones. If it is None, a cautious
+    estimate decides.
 
     Of a large block of base64 only the first passage is kept. A document without text gives one empty
     passage, so that it can be found by name.

@@ -49,7 +49,7 @@ def cut_by(name: str, document: Extracted, size: int, overlap: int) -> list[Segm
         if not isinstance(each, Segment) or not last <= each.start <= each.end <= len(document.text):
             raise extension.failed(
                 ExtractError,
-                "{extension} gave {given!r:.80}, which is no stretch in order in the text.",
+                "{extension} gave {given!r:.80}, which is outside the text or not in order.",
                 given=each,
             )
         last = each.start

@@ -1,7 +1,7 @@
 """Files that hold many documents: finds the span of each document, and returns its bytes as a separate file.
 
-A part is named after its own content, so that it stays the same document when the file grows. It is read as a
-file with the suffix of its format; a message of a mailbox is read as ``.eml``.
+Such a document is called a part. It is named after its own content, so that it stays the same document when
+the file grows. It is read as a file with the suffix of its format, such as ``.eml``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LATEST_S = 2**33  # the year 2242
 
 @dataclass(frozen=True, slots=True)
 class ContainedPart:
-    """A part of a file that is a document of its own."""
+    """A document inside a file, such as a message of a mailbox."""
 
     name: str  #: Its name in the file: its id, or the beginning of its hash.
     number: int  #: Its position in the file, from 1.
@@ -64,8 +64,9 @@ def holds_parts(path: PurePosixPath) -> bool:
 
 
 def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | None:
-    """Return the name under which the file ``path`` is read as many documents, judged by its ``beginning``.
-    Returns None if the file is one document."""
+    """Return the name under which `parts_of` reads the file ``path``, judged by its first bytes,
+    ``beginning``. It is ``path``, perhaps with a suffix of ours, such as ``.telegram``. Returns None if the
+    file is one document."""
     if kindle.are_clippings(beginning):
         return path.with_name(path.name + kindle.CLIPPINGS)
     if order := chats.date_order(beginning):
@@ -82,7 +83,8 @@ def container_path(beginning: bytes, path: PurePosixPath) -> PurePosixPath | Non
 
 
 def path_of_part(path: PurePosixPath) -> PurePosixPath:
-    """Return the name under which each part of the file ``path`` is read."""
+    """Return the name under which each part of the file ``path`` is read: ``mails.eml`` for
+    ``mails.mbox``."""
     return path.with_suffix(_FORMATS[path.suffix.lower()].suffix)
 
 
@@ -92,7 +94,8 @@ def part_called(path: PurePosixPath) -> str:
 
 
 def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
-    """Return the parts of a file, newest first. Returns [] if the file is not of its format or is empty."""
+    """Return the documents in a file, newest first; contacts and references are in the order of the file.
+    Returns [] if there are none, or if the bytes are of a binary format."""
     if binary.signature(data[:_HEAD]):
         return []
     found = [*_FORMATS[path.suffix.lower()].parts(data)]
@@ -100,8 +103,8 @@ def parts_of(data: Sliced, path: PurePosixPath) -> list[ContainedPart]:
 
 
 def data_of(data: Sliced, path: PurePosixPath, part: ContainedPart) -> bytes | None:
-    """Return the bytes of a part of the file ``path`` as a separate file, or None if the file was changed
-    since ``parts_of``."""
+    """Return the bytes of a part of the file ``path`` as a separate file, or None if the file has changed
+    since `parts_of` found the part."""
     found = _FORMATS[path.suffix.lower()].as_file(part.before + data[part.start : part.end])
     return found if hashlib.sha256(found).hexdigest() == part.data_hash else None
 

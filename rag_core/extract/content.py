@@ -142,8 +142,8 @@ def named_by_content(data: bytes, path: PurePosixPath) -> PurePosixPath:
 
 @contextmanager
 def under_its_name(path: PurePosixPath, named: PurePosixPath, data: bytes) -> Iterator[None]:
-    """Context manager: make errors about ``named``, the name under which a file is read, refer to
-    ``path``."""
+    """Context manager for reading the file ``path`` with the bytes ``data`` under another name, ``named``.
+    Errors raised in the block name the file ``path`` instead."""
     try:
         yield
     except ExtractError as error:

@@ -73,8 +73,8 @@ def component_spans(data: Sliced, names: str) -> Iterator[tuple[int, int]]:
 
 
 def uid(component: bytes) -> str:
-    """Return the id of a component, with the day for one occurrence of a repeated event. Returns '' if it has
-    no id."""
+    """Return the id of a component. If it is one occurrence of a repeated event, ``/`` and the day of the
+    occurrence follow. Returns '' if it has no id."""
     values = [value.decode("ascii") for value in _UID.findall(_FOLD_IN_BYTES.sub(b"", component))]
     return "/".join(values[:2])
 
@@ -108,5 +108,5 @@ def _decoded(parameters: str, quoted: str) -> str:
 
 
 def shown(value: str) -> str:
-    """Return a value without its escapes."""
+    """Return a value with its backslash escapes replaced by the characters that they stand for."""
     return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)

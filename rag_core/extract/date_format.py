@@ -68,8 +68,8 @@ def shows_date(code: str) -> bool:
 
 
 def displayed_date(value: float, code: str, *, since_1904: bool = False) -> str:
-    """Return the day and time ``value`` as a section of a format code shows it. Raises ValueError or
-    OverflowError if no cell can show it."""
+    """Return ``value``, a number of days since 1900 or 1904, as a section of a format code shows it. Raises
+    ValueError or OverflowError if no cell can show it, such as a negative number."""
     pieces, locale = _pieces(code)
     decimals = max((len(each.text) - 1 for each in pieces if each.kind == "parts"), default=0)
     has_seconds = any(each.kind in ("s", "parts") or each.text[0] in "sS" for each in pieces if each.text)

@@ -22,7 +22,7 @@ def extract(
         path: Only its name matters. The suffix chooses the format, unless the content shows another one. The
             stem is the title if there is no better one.
         worker: The process that reads HTML and formats other than text. None starts one for this file only.
-        remote: A server that reads the pictures in the file.
+        remote: A server that reads the pictures in the file. None leaves them to ``worker``.
 
     Raises:
         NotText: The file contains nothing to read.

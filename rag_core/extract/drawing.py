@@ -24,8 +24,8 @@ IsCancelled = Callable[[], bool]
 
 
 class DrawingProcesses:
-    """At most ``at_once`` processes, each started when it is first needed. Call `close` at the end; the
-    object can be used again afterwards."""
+    """A pool of at most ``at_once`` processes that draw pictures. Each is started when it is first needed.
+    Call `close` at the end; the object can be used again afterwards."""
 
     def __init__(self, at_once: int) -> None:
         self._free: SimpleQueue[Worker] = SimpleQueue()

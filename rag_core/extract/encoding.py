@@ -97,7 +97,7 @@ _CUT_CHARACTER = re.compile(rb"[\xc3-\xf4][\x80-\xbf]{0,2}\Z")
 _REPLACED = re.compile("[\0\x80-\x9f\ufffd]")
 
 
-_OR_SET = "Where that is wrong, set the encoding of its folder (`encodings`)."
+_OR_SET = "If its letters look wrong, set the encoding of its folder in the setting `encodings`."
 
 _expected: ContextVar[str] = ContextVar("expected encoding", default="")
 
@@ -134,20 +134,21 @@ class Decoded:
 
 def decode(data: bytes, file_type: str = "text", charset: str = "", *, is_sure: bool = True) -> Decoded:
     """Decode ``data`` as text. These are tried in order: a byte order mark, UTF-16 without a mark, UTF-8, the
-    declared encoding, UTF-8 with a few damaged bytes, a guess. A few zero bytes are replaced.
+    declared encoding, UTF-8 with a few damaged bytes, a guess. A few NUL characters are replaced by
+    ``\ufffd``.
 
     UTF-8 comes before a declaration: text is hardly ever valid UTF-8 by chance, and a declaration often
     becomes wrong when a file is converted. A declared encoding that uses only ASCII bytes comes first.
 
     Args:
         data: The bytes.
-        file_type: Decides where a declaration may be.
-        charset: The encoding that a mail declares for a part; it replaces one in the data.
+        file_type: Decides in which lines ``data`` may declare its encoding.
+        charset: The encoding that a mail declares for a part. It takes precedence over one in the data.
         is_sure: Whether a declared encoding counts wherever the bytes can be in it. Otherwise it must also be
             about as likely as the guess.
 
     Raises:
-        BinaryError: The data has many zero bytes or control characters.
+        BinaryError: The data has many NUL or other control characters.
         UnicodeDecodeError: The data does not match its byte order mark.
 
     """
@@ -174,8 +175,8 @@ def decode(data: bytes, file_type: str = "text", charset: str = "", *, is_sure: 
 
 
 def is_ebcdic(data: bytes) -> bool:
-    """Whether ``data`` is text in an encoding of mainframes: its spaces are the bytes 0x40, it has none of
-    the usual spaces, and nearly all its other bytes are letters, digits and signs there."""
+    """Whether ``data`` is text in EBCDIC, an encoding of mainframes: its spaces are the bytes 0x40, it has
+    none of the usual spaces, and nearly all its other bytes mean letters, digits and signs in EBCDIC."""
     sample = data[:_SAMPLE]
     if len(sample) < _LEAST_EBCDIC or 12 * sample.count(b"@") < len(sample) or b" " in sample:
         return False
@@ -270,7 +271,7 @@ def _utf16(data: bytes) -> Decoded | None:
             has_ascii = re.search("[\t\n -~]", text) is not None
             is_text = _is_plausible if len(text) >= _LEAST_UTF16 else _is_one_alphabet
             if "\0" not in text and has_ascii and is_text(text[:_SAMPLE]):
-                warning = f"The file has no byte order mark; it was read as {encoding.upper()}."
+                warning = f"The file does not say its encoding; it was read as {encoding.upper()}."
                 return Decoded(text, encoding, warning)
     return None
 
@@ -311,8 +312,8 @@ def _many_controls(data: bytes) -> bool:
 
 
 def codec_of(name: str) -> str:
-    """Return Python's name of the codec that files call ``name``. Raises LookupError if there is none, or if
-    no file uses it."""
+    """Return Python's name of the codec that files call ``name``. Raises LookupError if Python has no such
+    codec, or if it is none that files of text are written in."""
     codec = codecs.lookup(_NAMES.get(name.lower(), name)).name
     if codec in _NOT_DECLARABLE:
         raise LookupError(name)

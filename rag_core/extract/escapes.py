@@ -126,8 +126,10 @@ _ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 def shown(text: str, kind: str, path: PurePosixPath) -> str:
     """Return ``text``, of a file of the type ``kind``, with the characters that its escapes stand for.
 
-    Codes of terminals and markup inside words, in strings of JSON and in cells of tables are left out.
-    Escapes of signs stay where these mean something to the format.
+    Codes of terminals are left out. So is markup inside words, and HTML in strings of JSON and in cells of
+    tables.
+
+    An escaped sign stays escaped if the sign alone would mean something in the format.
     """
     if "\b" in text:
         text = _OVERSTRUCK.sub("", text)

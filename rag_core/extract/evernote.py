@@ -49,7 +49,8 @@ def note_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 
 def made(note: bytes) -> tuple[str, bytes]:
-    """Return the creation time of a note as written (``20240301T101500Z``; '' if missing), then its title."""
+    """Return the creation time of a note as written (``20240301T101500Z``), then its title. A missing one is
+    empty, and so is a time in another form."""
     title, created = _TITLE.search(note[:_HEAD]), _CREATED.search(note)
     written = created[1].decode("ascii", "replace").strip() if created else ""
     return written if time_of(written) else "", title[1] if title else b""

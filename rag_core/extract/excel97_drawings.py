@@ -22,7 +22,7 @@ _SIGNATURES = b"\x89PNG\r\n", b"\xff\xd8\xff"
 class Drawings:
     """The texts and pictures of a workbook outside its cells."""
 
-    #: Name of a sheet → heading and words of each text.
+    #: Name of a sheet → (heading, such as ``Charts``; text) of each text.
     texts: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     pictures: list[bytes] = field(default_factory=list)  #: The picture files of all sheets.
 

@@ -53,7 +53,8 @@ def read_json(text: str, path: PurePosixPath) -> Extracted | None:
 
 
 def page_reader(markup: str, name: str) -> Callable[[_Element, str], Extracted | None] | None:
-    """Return the function that reads the page ``name`` exported from an app, or None for any other page."""
+    """Return the function that reads a page exported from an app, judged by its ``markup`` and its file
+    ``name``, or None for any other page. The function takes the root element and the name."""
     if bookmarks.are_bookmarks(markup):
         return bookmarks.read_bookmarks
     if name.endswith(telegram_pages.DAY_OF_PAGE):

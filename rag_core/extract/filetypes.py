@@ -19,8 +19,8 @@ from rag_core.text.markup_languages import LIGHT_MARKUP
 from rag_core.types import Extracted
 
 EXTRACTOR_VERSION = 20
-"""Raised when the same bytes would be read differently. Documents that an older version read are then read
-again."""
+"""Increase it when a change reads the same bytes differently. Documents that an older version read are then
+read again."""
 
 UNFINISHED = 0
 """Extractor number of a document with pictures that are still to be read. Every run reads it again."""

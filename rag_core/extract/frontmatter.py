@@ -113,7 +113,8 @@ def tags_in(values: dict[str, Any]) -> list[str]:
 
 
 def words(values: dict[str, Any]) -> str:
-    """Return the other properties as searchable words: names and values, at most `_MOST_WORDS` characters."""
+    """Return the names and values of all properties except title, aliases, tags and privacy as searchable
+    words, at most `_MOST_WORDS` characters."""
     found: list[str] = []
     for key, value in values.items():
         if key.strip().lower() not in KNOWN_KEYS:
@@ -122,8 +123,8 @@ def words(values: dict[str, Any]) -> str:
 
 
 def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the other properties as (name, value), without the document's date, at most `_MOST_WORDS`
-    characters."""
+    """Return all properties except title, aliases, tags, privacy and the document's date, as (name, value).
+    Those beyond `_MOST_WORDS` characters are left out."""
     left, found = _MOST_WORDS, list[tuple[str, str]]()
     shown_elsewhere = {*KNOWN_KEYS, dated(values)[0]}
     for key, value in values.items():

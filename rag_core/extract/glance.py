@@ -33,7 +33,8 @@ _OF_EIGHT_BITS = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr"}
 
 
 def factor(size: tuple[int, int]) -> int:
-    """Return the power of two by which a picture is reduced before it is examined."""
+    """Return the power of two by which a picture of this ``size`` (width, height in pixels) is reduced before
+    it is examined."""
     by = 1
     while size[0] * size[1] > _MOST_PIXELS and max(size) > _LONGEST_SIDE * by:
         by *= 2
@@ -41,7 +42,8 @@ def factor(size: tuple[int, int]) -> int:
 
 
 def may_hold_text(picture: Image) -> bool:
-    """Whether OCR may find text in a picture."""
+    """Whether OCR may find text in a picture. Always True for tiny pictures and unusual modes, which are not
+    examined."""
     if min(picture.size) < _SMALLEST_SIDE or picture.mode not in _OF_EIGHT_BITS:
         return True
     copy = picture.convert("L").reduce(factor(picture.size))
@@ -70,7 +72,8 @@ def _quantile(levels: npt.NDArray[np.uint8], share: float) -> int:
 
 
 def most_strokes(copy: Image, contrast: int) -> int:
-    """Return the maximum number of strokes that begin in any piece of a line or column."""
+    """Return the maximum number of strokes that begin in any piece of a line or column of a grey picture. A
+    stroke is darker or lighter than its surroundings by ``contrast`` levels of 256."""
     from PIL import ImageFilter
 
     levels = np.asarray(copy)

@@ -50,7 +50,7 @@ _FIRST_LINES = 400  # characters
 
 
 def without_pages_in_json(text: str) -> str:
-    """``text``, which is JSON, with the text of each page of HTML in its strings instead of the markup."""
+    """Return JSON with each page of HTML in its strings replaced by the text of the page."""
     return _STRING.sub(_shown, text) if _MAY_HOLD_PAGES.search(text) else text
 
 
@@ -60,7 +60,7 @@ def is_table_of_pages(text: str) -> bool:
 
 
 def without_pages_in_cells(text: str) -> str:
-    """``text``, which is a table, with the text of each page of HTML in its cells instead of the markup."""
+    """Return a table with each page of HTML in its cells replaced by the text of the page."""
     return _CELLS.sub(_shown_of_cells, text) if _MAY_HOLD_PAGES.search(text) else text
 
 
@@ -79,8 +79,8 @@ def _shown_of_cells(match: re.Match[str]) -> str:
 
 
 def without_pages_in_xml(text: str) -> str:
-    """``text``, which is XML, with the text of each page of HTML in its elements instead of the markup. In a
-    feed or an export such pages are escaped (``&lt;p&gt;``) or in CDATA."""
+    """Return XML with each page of HTML in its elements replaced by the text of the page. In a feed or an
+    export such pages are escaped (``&lt;p&gt;``) or in CDATA."""
     return _OF_XML.sub(_shown_of_xml, text) if _MAY_HOLD_PAGES_IN_XML.search(text) else text
 
 

@@ -31,8 +31,8 @@ _COMMENT_ABOVE = re.compile(r"#|//|;")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
-    """Return the entries of a JSON document or the records of JSON Lines. Any other text becomes one
-    segment."""
+    """Return the entries of a JSON document or the records of JSON Lines. A short text, and one that is
+    neither, becomes one segment."""
     if len(text) <= _LARGE:
         return _grouped(text, [], "key")
     if records := _records(text):
@@ -41,7 +41,8 @@ def json_segments(text: str) -> tuple[Segment, ...]:
 
 
 def date_of_records(text: str) -> str | None:
-    """Return the newest day in the first or last records of JSON Lines, as YYYY-MM-DD, or None."""
+    """Return the newest day in the first record and the last three of JSON Lines, as YYYY-MM-DD, or None if
+    they have none."""
     starts = _records(text)
     records = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     return max(filter(None, map(_day, (*records[:1], *records[-3:]))), default=None)

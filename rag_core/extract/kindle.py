@@ -18,7 +18,8 @@ from rag_core.text.days import first_in_name
 from rag_core.types import Extracted
 
 CLIPPINGS = ".clippings"
-"""Suffix that is added to the name of a file of clippings, because other files also end in ``.txt``."""
+"""Suffix that is added to the name of a file of clippings, so that it is read as many documents. The name
+itself ends in ``.txt``, like those of other files."""
 END = b"\n==========\n"
 
 _LINE = re.compile(rb"^==========[ \t]*\r?$", re.M)
@@ -53,7 +54,8 @@ class Clipping:
 
     @property
     def time(self) -> datetime | None:
-        """The time when it was made."""
+        """The time when it was created, marked as UTC. It is midnight if only the day is known, and None if
+        not even that."""
         clock = _CLOCK.search(self.place.rpartition("|")[2])
         if not self.day:
             return None
@@ -68,7 +70,7 @@ class Clipping:
 
     @property
     def properties(self) -> dict[str, str]:
-        """Return its facts in the form of front matter."""
+        """Book, author, page and location as properties of a note, without those that are unknown."""
         page, location = _PAGE.search(self.place), _LOCATION.search(self.place)
         values = {
             "book": self.book,
@@ -80,7 +82,7 @@ class Clipping:
 
 
 def are_clippings(beginning: bytes) -> bool:
-    """Whether a text file that begins so contains clippings."""
+    """Whether a text file with this ``beginning`` contains clippings."""
     first = _LINE.search(beginning)
     if first is None:
         return False

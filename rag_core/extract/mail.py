@@ -136,7 +136,7 @@ def _add_attachment(
         if depth < _DEEPEST:
             return _add_message(builder, inner, depth + 1, (*above, subject))
         builder.add(subject)
-        return [f"The message {subject!r} is in too many others and is not read."]
+        return [f"The attached message {subject!r} is nested too deeply to be read."]
     return readers.add(builder, bytes_of(part), PurePosixPath(name), above)
 
 

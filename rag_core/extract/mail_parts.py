@@ -43,7 +43,7 @@ _SEALED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "applicati
 _TNEF = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
 _SENTENCE_SEALED = "Its text is encrypted, or signed in a form that is not read."
 _SENTENCE_TNEF = (
-    "'winmail.dat' is damaged; only runs of its text are found. Ask the sender for HTML or plain text."
+    "'winmail.dat' is damaged; only some of its text is found. Ask the sender for HTML or plain text."
 )
 
 
@@ -66,8 +66,8 @@ class Content:
     notes: list[str] = field(default_factory=list)  #: Sentences about guessed encodings of its texts.
 
     def add(self, other: Content, *, with_texts: bool = True) -> None:
-        """Add other content after it. Without its texts, only its attachments are added, for another version
-        of a text."""
+        """Add the content of another part after this one. Without ``with_texts``, only its attachments and
+        its sentences are added, because its text is another version of a text that is already here."""
         if with_texts:
             self.texts += other.texts
             self.kinds |= other.kinds
@@ -191,7 +191,7 @@ def _plain(part: MIMEPart, text: str, kind: str) -> Content:
 
 
 def message_in(part: MIMEPart) -> EmailMessage:
-    """The message that is attached as ``part``, also in base64, as GroupWise attaches it."""
+    """Return the message that is attached as ``part``. It may be encoded in base64, as GroupWise does."""
     inner: EmailMessage = part.get_content()
     written = inner.get_payload()
     if inner.keys() or not isinstance(written, str):

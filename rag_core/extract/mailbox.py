@@ -35,7 +35,7 @@ class Message:
     number: int  #: Its position, from 1.
     start: int  #: Offset of its headers.
     end: int
-    sent: datetime  #: When it was sent; if it does not say so, the time of the message before it.
+    sent: datetime  #: When it was sent; if its headers do not say that, the time of the message before it.
 
     def raw(self, mailbox: Sliced) -> bytes:
         """Return the message as it was sent."""

@@ -54,7 +54,7 @@ _NOT_A_NAME = re.compile(r"[\d/-]+")
 
 def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extracted:
     """Return a Markdown document. Its title comes from ``path`` if neither front matter nor a heading has
-    one."""
+    one. ``encoding`` and ``warning`` tell how the text was decoded."""
     front = frontmatter.read_frontmatter(text)
     page = note_apps.page(text, front.body, of_notion=note_names.is_of_notion(path.name))
     text, values = page.text, {**page.values, **front.values}

@@ -13,7 +13,7 @@ _ADVICE = {
     "Save the page as its source (HTML) or as PDF to search its text.": ".webarchive",
     "Save it as EPUB to search its text.": ".mobi .azw .azw3 .kfx .prc .lit .lrf .pdb",
     "Export its mails as EML or MBOX to search them.": ".pst .ost .olm .dbx",
-    "Save what was signed in it as a file of its own to search it.": ".p7m .p7s .p7b .asice .asics .tsd",
+    "Save the signed file in it as a separate file to search it.": ".p7m .p7s .p7b .asice .asics .tsd",
     "Write its words into a note, or put a transcript (SRT, VTT, TXT) next to it.": (
         ".mp3 .m4a .m4b .wav .flac .ogg .oga .opus .aac .wma .aiff .aif .amr .mid .caf"
         " .mp4 .m4v .mov .avi .mkv .webm .wmv .flv .mpg .mpeg .3gp .mts .vob"

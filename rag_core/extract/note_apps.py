@@ -59,7 +59,8 @@ class AppNote:
 
 
 def page(text: str, body: int, *, of_notion: bool) -> AppNote:
-    """Return the note in ``text``, whose front matter ends at ``body``."""
+    """Return the note in ``text``, whose front matter ends at the offset ``body``, as its app shows it. With
+    ``of_notion``, ``Key: value`` lines below the title are its properties whatever the keys are."""
     note = AppNote(text, body)
     _read_joplin(note)
     if "```compressed-json" in text:
@@ -143,14 +144,14 @@ def _replaced(text: str, text_of: Mapping[str, str]) -> list[Mark]:
 
 
 def refers_to_blocks(text: str) -> bool:
-    """Whether ``text`` refers to a block by its identifier, as Logseq does: ``((identifier))``. A note that
-    was read only contains references to blocks of other notes."""
+    """Whether ``text`` refers to a block by its identifier, as Logseq does: ``((identifier))``. In a note
+    that was read, only references to blocks of other notes are left."""
     return "((" in text and _REFERENCE.search(text) is not None
 
 
 def with_blocks(note: Extracted, text_of: Mapping[str, str]) -> Extracted:
     """Return a note that was read, with each reference to a block of another note replaced by the block's
-    text."""
+    text. ``text_of`` maps the identifiers of blocks to their texts."""
     marks = _replaced(note.text, text_of)
     ends = [mark.end for mark in marks]
     grown = [0, *accumulate(len(mark.shown) - (mark.end - mark.start) for mark in marks)]

@@ -25,7 +25,7 @@ Ask = Callable[[bytes], tuple[str, str, str]]
 why the server refused it. At most one is not ''."""
 
 LEAST_SIDE = 40
-"""Pictures with a shorter side, in pixels, are icons and rules."""
+"""Pictures with a side of fewer pixels are icons and lines, and are not read."""
 _LONGEST_SIDE = 4000  # pixels; larger ones are scaled down
 _LARGE_PNG = 4_000_000  # bytes; a larger one is sent as JPEG
 _MOST_CHARACTERS = 100_000  # maximum length of a server's text for a picture
@@ -50,12 +50,12 @@ class RemoteReader(Protocol):
     leaves: bool  #: Whether pictures leave this machine.
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
-        """Return the text in a PNG or JPEG. Raises NotRead. Raises Waits if the server is not available or
-        ``is_wanted()`` returns False."""
+        """Return the text in a PNG or JPEG. Raises NotRead if the server refuses this picture, and Waits if
+        the server is not available or ``is_wanted()`` returns False."""
 
 
 class UnlessHidden:
-    """A remote server that reads the pictures of a document as long as the document is not hidden.
+    """A `RemoteReader` that sends pictures of a document to ``remote`` as long as the document is not hidden.
     ``is_hidden()`` is called before each picture."""
 
     def __init__(self, remote: RemoteReader, is_hidden: Callable[[], bool]) -> None:
@@ -64,16 +64,19 @@ class UnlessHidden:
         self._is_hidden = is_hidden
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
-        """Return the text in a picture, as `RemoteReader.read` does. Also raises Waits when the document is
-        hidden."""
+        """Return the text in a PNG or JPEG. Raises NotRead if the server refuses this picture, and Waits if
+        the document is hidden, the server not available or ``is_wanted()`` False."""
         if self._is_hidden():
-            raise Waits("A rule hides the document now, so its pictures are read on this computer.")
+            raise Waits(
+                "A rule now hides the document from guests. The next run reads its pictures on this computer."
+            )
         return self._remote.read(picture, is_wanted)
 
 
 def find_engine(setting: str) -> str | None:
-    """Return the engine for a setting of ``ocr``, or None if it is not installed. ``auto`` selects the first
-    installed engine. For a model on a server, the setting itself is returned."""
+    """Return the engine for a setting of ``ocr``: the name of an installed program, or for a model on a
+    server the setting itself. ``auto`` selects the first installed program. None for ``off``, or if nothing
+    is installed."""
     if is_remote(setting):
         return setting
     engines = (row for row in PICTURE_READERS.values() if setting in ("auto", row.name))
@@ -101,8 +104,8 @@ def is_remote(setting: str) -> bool:
 def read_by_server(
     remote: RemoteReader | None, picture: bytes, is_wanted: Callable[[], bool]
 ) -> tuple[str, str, str]:
-    """Return the answer of ``remote`` for a picture, in the form of `Ask`. ``is_wanted`` tells whether the
-    text is still wanted."""
+    """Return the text of a picture, the reason to wait and the reason why it was refused, as `Ask` does. All
+    are '' if ``remote`` is None. ``is_wanted`` tells whether the text is still wanted."""
     try:
         return remote.read(picture, is_wanted)[:_MOST_CHARACTERS] if remote else "", "", ""
     except Waits as why:
@@ -114,9 +117,11 @@ def read_by_server(
 class Reader:
     """Reads the text in pictures with an engine. Without an engine it finds no text.
 
-    ``folder`` caches each text by the hash of its picture. It also stores the places of pictures in each
-    document, so that a picture that was read is not even drawn again. ``on_read`` is called after each
-    picture, which may take seconds. ``ask`` asks the server of a remote engine.
+    ``folder`` caches each text by the hash of its picture. It also stores which pictures each document
+    contains, so that a picture that was read is not even drawn again. None caches nothing.
+
+    ``on_read`` is called after each picture, which may take seconds. ``ask`` sends a picture to the server of
+    a remote engine.
     """
 
     def __init__(
@@ -136,14 +141,15 @@ class Reader:
         self._ask = ask
 
     def begin(self, setting: str, data: bytes = b"", most: int | None = None) -> None:
-        """Begin with the document ``data`` and the engine that ``setting`` names. At most ``most`` new
-        pictures are then read; None means all."""
+        """Begin to read the pictures of the document with the bytes ``data``, with the engine that
+        ``setting`` names. At most ``most`` pictures that are not cached are then read; None means all."""
         self.engine, self._setting, self._most = find_engine(setting), setting, most
         self.waits, self.notes, self.left, self._is_late = "", [], set(), False
         self._places = _listed(self._folder / _LISTS / _sha256(data), self.engine) if self._folder else {}
 
     def end(self, data: bytes) -> None:
-        """Store the places of pictures in the document ``data``, for its next reading and for `prune`."""
+        """Store which pictures the document with the bytes ``data`` contains, for its next reading and for
+        `prune`."""
         if self._folder and self._places:
             lines = [f"{digest} {self.engine} {place}" for place, digest in sorted(self._places.items())]
             _write(self._folder / _LISTS / _sha256(data), "\n".join(lines))
@@ -159,10 +165,10 @@ class Reader:
         """Return the text of a picture in the document, or '' if the picture is tiny or is left for later.
 
         Args:
-            place: The picture's place in the document.
+            place: Identifies the picture in the document, such as ``page 3``.
             draw: Creates the picture. Called only if its text is not known.
             is_page: Whether the picture is the whole content of a page.
-            preview: Creates a smaller copy. If it shows no text, a local engine is not asked.
+            preview: Creates a smaller copy. If it shows no text, an OCR program is not asked.
 
         """
         if self.engine is None:
@@ -255,13 +261,13 @@ def _write(file: Path, text: str) -> None:
 
 
 def was_read(folder: Path, data: bytes) -> bool:
-    """Whether pictures of the document ``data`` were read before."""
+    """Whether pictures of the document with the bytes ``data`` were read before."""
     return (folder / _LISTS / _sha256(data)).is_file()
 
 
 def note_pictures(folder: Path, document: str, pictures: Iterable[str]) -> None:
-    """Record for `prune` that a document shows these picture files. All are identified by the sha256 of their
-    bytes."""
+    """Record that ``document`` shows these picture files, so that `prune` keeps their texts. All are
+    identified by the sha256 of their bytes."""
     used: set[str] = set()
     for each in pictures:
         with suppress(FileNotFoundError):  # its text was never read

@@ -46,8 +46,8 @@ def is_encrypted(archive: ZipFile) -> bool:
 
 
 def core_properties(document: Any, warnings: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return the title, then the date and author, from the properties of a document. Damaged properties are
-    left out."""
+    """Return the title ('' if there is none), then ``date`` and ``metadata`` as fields of `Extracted`, from
+    the properties of a document. If they are damaged, they are left out and a warning is added."""
     try:
         return _core_properties(document.core_properties)
     except (AttributeError, ValueError, TypeError):  # not the element that the library expects
@@ -66,8 +66,8 @@ def _core_properties(properties: Any) -> tuple[str, dict[str, Any]]:
 
 def text_of_graphic(part: bytes) -> str:
     """Return the visible text of a drawing, one line for each piece. It is in text boxes, charts (title,
-    axes, names of series and categories, numbers that are shown) and SmartArt, and in the alternative texts
-    of pictures. Raises ValueError."""
+    axes, names and numbers that are shown), SmartArt and alternative texts of pictures. Raises ValueError if
+    ``part`` is not XML."""
     root = xml(part)
     lines = (*_words_of_graphic(root), *shown_numbers(root))
     return "\n".join(dict.fromkeys(filter(None, map(one_line, lines))))
@@ -93,8 +93,9 @@ def _pieces_of_paragraph(paragraph: _Element) -> Iterator[str]:
 
 
 def opened_package(data: bytes, open_document: Callable[[Any], Any]) -> tuple[Any, list[str]]:
-    """Open an Open XML file with its library. The library knows only the usual kinds and namespaces, and
-    gives up at any damaged part, so the file is mended first if necessary.
+    """Open an Open XML file with ``open_document``, a function of the library for its format. The library
+    knows only the usual kinds and namespaces, and gives up at any damaged part. So the file is mended first
+    if necessary.
 
     Returns the document, then a sentence for each part that had to be left out. Raises the library's errors
     if the document itself is damaged.
@@ -178,8 +179,8 @@ class Relation:
 
 
 def relations(archive: ZipFile, part: str) -> dict[str, Relation]:
-    """Return the relations of a part by id, or {} if it has none. The part '' is the file itself. Raises
-    ValueError."""
+    """Return the references from a part to other parts, by id, or {} if it has none. The part '' is the file
+    itself. Raises ValueError if the list of references is not XML."""
     folder, name = posixpath.split(part)
     try:
         root = xml(member(archive, posixpath.join(folder, "_rels", f"{name}.rels")))
@@ -198,7 +199,7 @@ def relations(archive: ZipFile, part: str) -> dict[str, Relation]:
 
 def main_part(archive: ZipFile, usual: str) -> str:
     """Return the name of the part with the document itself, or ``usual`` if the file names none. Raises
-    ValueError."""
+    ValueError if the list of the file's parts is not XML."""
     named = (each.target for each in relations(archive, "").values() if each.kind == "officeDocument")
     return next(named, usual)
 
@@ -227,7 +228,8 @@ def member(archive: ZipFile, name: str) -> bytes:
 
 
 def xml(data: bytes) -> _Element:
-    """Return the root of an XML document. Nothing is fetched and no entity is expanded. Raises ValueError."""
+    """Return the root of an XML document. Nothing is fetched and no entity is expanded. Raises ValueError if
+    ``data`` is not well-formed."""
     try:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:

@@ -44,7 +44,8 @@ class _Level:
 
 
 class OpenNumbers:
-    """Counts the numbered paragraphs of a document, which must be asked for in their order."""
+    """Counts the numbered paragraphs of a document. Call `of` for each paragraph and heading, in their
+    order."""
 
     def __init__(self, parts: Iterable[_Element | None]) -> None:
         """Read the styles of lists, headings and paragraphs in ``parts`` of a document."""

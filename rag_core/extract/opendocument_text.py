@@ -20,8 +20,9 @@ FRAMES = frozenset({"frame", "custom-shape", "g", "rect", "ellipse", "line", "co
 
 
 class OpenText:
-    """Returns the text of elements. It collects other content by heading: Notes, Comments, Links, Pictures,
-    Charts. Text boxes are collected, too, and read after their paragraph."""
+    """Returns the text of elements. Meanwhile it collects other content for `taken`, under the headings
+    Notes, Comments, Links, Pictures and Charts, and text boxes for `boxes`, which are read after their
+    paragraph."""
 
     def __init__(
         self, archive: ZipFile, warnings: list[str], numbers: OpenNumbers, hidden: Set[str] = frozenset()
@@ -66,7 +67,8 @@ class OpenText:
         return boxes
 
     def read_apart(self, element: _Element) -> None:
-        """Collect the content of an element that is not part of the text around it."""
+        """Collect the content of an element that is not part of the text around it, such as a comment or a
+        frame."""
         name = local_name(element)
         if name == "annotation":
             author = element.findtext("{*}creator") or ""

@@ -39,7 +39,8 @@ _OWN = frozenset("title filetags date roam_tags roam_alias roam_aliases id creat
 
 
 def read(text: str, path: PurePosixPath, encoding: str, warning: str) -> Extracted:
-    """Return the document in an Org file. Its title comes from ``path`` if the file has none."""
+    """Return the document in an Org file. Its title comes from ``path`` if the file has none. ``encoding``
+    and ``warning`` tell how the text was decoded."""
     front = frontmatter.read_frontmatter(text)  # only for `private`
     body, values = _head(text)
     shown, links = _without_addresses(text, body)

@@ -17,7 +17,7 @@ from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
-"""Formats that are opened. Other formats might start other programs."""
+"""Formats, as Pillow names them, that are opened. For other formats Pillow might start other programs."""
 NO_TEXT = "No text was found in this picture."
 _MOST_PAGES = 500  # maximum pages of a TIFF; of an animation only the first picture is read
 _FURTHER_PAGES = "Only its first {:,} pages are read."
@@ -59,8 +59,8 @@ def _upright(frame: Image.Image) -> Image.Image:
 
 
 def formats(path: PurePosixPath) -> tuple[str, ...]:
-    """Return the formats that the picture at ``path`` may have. HEIF is included if its reader is
-    installed."""
+    """Return the formats, as Pillow names them, that the picture at ``path`` may have. HEIF is included for
+    its suffixes if its reader is installed."""
     if path.suffix.lower() in (".heic", ".heif"):
         with suppress(ImportError):
             from pillow_heif import register_heif_opener

@@ -40,15 +40,15 @@ _CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
 
 
 class Claim(NamedTuple):
-    """Whether a note says that it is private. ``unsure`` tells the owner why that is uncertain; '' if it is
-    certain."""
+    """Whether a note counts as private. ``unsure`` is a sentence that tells the owner why that is uncertain;
+    '' if it is certain."""
 
     private: bool = False
     unsure: str = ""
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:
-    """Return the claim of valid front matter, including merged mappings."""
+    """Decide by the ``values`` of valid front matter, including mappings that it merges (``<<``)."""
     said = list(map(_plain, _settings(values)))
     if _NO.issuperset(said):
         return Claim()
@@ -60,7 +60,8 @@ def of_values(values: Mapping[str, Any]) -> Claim:
 
 
 def of_unreadable(block: str, why: str) -> Claim:
-    """Return the claim of front matter that cannot be read. ``why`` is a sentence with the reason."""
+    """Decide by the text of front matter that cannot be read: the note is private if it names ``private``
+    with anything but a clear no. ``why`` is a sentence that says why it cannot be read."""
     found = _SETTING.finditer("\n".join(block.splitlines()))
     if all(_plain(_COMMENT.sub("", match[1]).strip().strip("\"'")) in _NO for match in found):
         return Claim()
@@ -68,7 +69,7 @@ def of_unreadable(block: str, why: str) -> Claim:
 
 
 def of_beginning(text: str) -> Claim:
-    """Return the claim of a text whose beginning resembles front matter.
+    """Decide by a text whose beginning resembles front matter. Any other text is not private.
 
     The front matter may start after the first line, have no end, or be TOML. Text below a line of dashes
     counts only if it looks like front matter, because the line may be a horizontal rule.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RapidOCR:
-    """An engine of `providers.PICTURE_READERS`."""
+    """The reader of pictures ``rapidocr`` in the table `providers.PICTURE_READERS`."""
 
     @staticmethod
     def is_installed() -> bool:

@@ -29,7 +29,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ...]) -> list[str]:
     """Add an attachment to a document under the headings ``above``, read by the reader of its format. Returns
-    a sentence for each part that could not be read. Raises the errors of `read`."""
+    a sentence for each part that could not be read. Raises ExtractError or a parser's error if nothing can be
+    read."""
     found = read(data, path)
     builder.private = builder.private or found.private
     if not found.text.strip():

@@ -20,7 +20,8 @@ _LONGEST_TITLE = 1000
 
 
 def reference_spans(data: Sliced) -> Iterator[tuple[int, int]]:
-    """Yield the span of each reference. Text before the first one is a separate part."""
+    """Yield the start and end offset of each reference. If there is text before the first one, its offsets
+    come first."""
     starts = [place for place, _ in find_all(data, _BEGINS, _LONGEST_LINE)]
     if starts and data[: starts[0]].strip():
         starts.insert(0, 0)

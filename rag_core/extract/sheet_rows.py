@@ -128,8 +128,8 @@ def _first_filled(cells: Sequence[str]) -> int:
 
 @lru_cache(maxsize=10_000)
 def shown_number(number: float, code: str, since_1904: bool) -> tuple[str, str]:
-    """Return a number or date as a cell with this format code shows it, then the number or ISO date behind
-    it. The second text is '' if a search for it would find the first one."""
+    """Return a number or date as a cell with this format code shows it, then the plain number or ISO date.
+    The second text is '' if a search for it would find the first one."""
     shown = number_format.displayed_number(number, code, since_1904=since_1904)
     if code == number_format.GENERAL:
         return shown, ""
@@ -144,7 +144,7 @@ def shown_number(number: float, code: str, since_1904: bool) -> tuple[str, str]:
 
 
 def epoch_of(since_1904: bool) -> datetime:
-    """Return the day from which a workbook counts days."""
+    """Return the day that is number 0 in a workbook."""
     return datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
 
 

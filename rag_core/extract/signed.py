@@ -1,5 +1,5 @@
-"""Signed data (PKCS #7, CMS) → what was signed, without a look at the signature: a mail that is signed as a
-whole (``smime.p7m``) has its text in there. Encrypted data is not read."""
+"""Signed data (PKCS #7, CMS) → the content that was signed, such as the text of a mail in ``smime.p7m``.
+Signatures are not checked. Encrypted data is not read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _Element = tuple[int, int, int]
 
 
 def signed_content(data: bytes) -> bytes | None:
-    """Return what was signed, or None if ``data`` (BER) is something else, such as encrypted."""
+    """Return the content that was signed, or None if ``data`` (BER) is something else, such as encrypted
+    data."""
     with suppress(ValueError, IndexError, RecursionError):
         (outer,) = _children(data, 0, len(data))
         kind, held = _children(data, *outer[1:])

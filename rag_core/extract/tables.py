@@ -124,8 +124,8 @@ def _named(rows: Sequence[Sequence[str]], columns: int, separator: str, begin: i
 
 
 def names_columns(cells: Sequence[str]) -> bool:
-    """Whether the cells are names: none is a number, a date or an address, but for several years, and few are
-    empty."""
+    """Whether the cells are names of columns: few are empty, and none is a number, a date or an address. Two
+    or more years are allowed."""
     filled = [cell for cell in cells if cell]
     years = [cell for cell in filled if _YEAR.fullmatch(cell)]
     data = [cell for cell in filled if _DATA.fullmatch(cell) and not (len(years) > 1 and cell in years)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rag_core.files.slices import Sliced, find_all
 
 CHATS_OF_TELEGRAM = ".telegram"
-"""Suffix that is added to the name of such an export."""
+"""Suffix that is added to the name of such an export, so that it is read as many documents."""
 DAY_OF_TELEGRAM = ".telegram.json"
 """Suffix of a day of a chat as a separate file."""
 _OF_TELEGRAM = re.compile(
@@ -41,11 +41,11 @@ class TelegramDay(NamedTuple):
     day: date
     start: int
     end: int
-    before: bytes  #: The beginning of an export of this chat.
+    before: bytes  #: JSON to put before the messages to make an export of this chat.
 
 
 def is_telegram(beginning: bytes) -> bool:
-    """Whether a file that begins so is Telegram's JSON export."""
+    """Whether a file with this ``beginning`` is Telegram's JSON export."""
     if _OF_ACCOUNT.match(beginning):
         return True
     found = {match.lastgroup for match in _OF_TELEGRAM.finditer(beginning)}
@@ -53,8 +53,8 @@ def is_telegram(beginning: bytes) -> bool:
 
 
 def end_of_account(data: Sliced) -> int:
-    """Return where the first chat begins in an export of all data of an account, such as its contacts.
-    Returns 0 for an export of chats alone."""
+    """Return the offset of the first chat in an export of all data of an account. Contacts and the like come
+    before it. Returns 0 for an export of chats alone."""
     if not _OF_ACCOUNT.match(data[:_HEAD]):
         return 0
     return next((place for place, written in find_all(data, _OF_TELEGRAM, _LONGEST)), 0)
@@ -87,8 +87,8 @@ def _day(chat: bytes, day: bytes, start: int, end: int, before: bytes) -> Iterat
 
 
 def as_export(written: bytes) -> bytes:
-    """Return the beginning of a chat and some of its messages, or the data of an account without its chats,
-    as a complete export. ``written`` may also contain the text after them in the file."""
+    """Return the JSON in ``written`` as a complete export: the beginning of a chat with some of its messages,
+    or the data of an account without its chats. Text after these is cut off."""
     text = written.decode("utf-8", "replace")
     if _OF_ACCOUNT.match(written):
         last = max((match.start() for match in _CHATS.finditer(text)), default=len(text))

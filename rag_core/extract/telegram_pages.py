@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 PAGE_OF_TELEGRAM = ".telegrampage"
-"""Suffix that is added to the name of such a page."""
+"""Suffix that is added to the name of such a page, so that it is read as many documents."""
 DAY_OF_PAGE = ".telegram.html"
 """Suffix of a day of a chat as a separate page."""
 _MESSAGE = r'<div class="message (?:default|service)\b'
@@ -38,11 +38,11 @@ class PageDay(NamedTuple):
     day: date
     start: int
     end: int
-    before: bytes  #: The beginning of a page of this chat.
+    before: bytes  #: Markup to put before the messages to make a page of this chat.
 
 
 def is_telegram_page(beginning: str) -> bool:
-    """Whether a page that begins so was exported by Telegram."""
+    """Whether a page with this ``beginning`` was exported by Telegram."""
     has_header = 'class="page_header' in beginning and re.search(_MESSAGE, beginning)
     return bool(has_header and re.search(_SENT, beginning))
 

@@ -18,7 +18,8 @@ _MOST_LANGUAGES = 4
 
 
 class Tesseract:
-    """An engine of `providers.PICTURE_READERS`. Raises SubprocessError."""
+    """The reader of pictures ``tesseract`` in the table `providers.PICTURE_READERS`. Its `read` raises
+    SubprocessError if the program fails or takes too long."""
 
     @staticmethod
     def is_installed() -> bool:

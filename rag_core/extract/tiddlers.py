@@ -21,7 +21,8 @@ class Tiddler(NamedTuple):
 
 
 def fields_of(text: str) -> Tiddler:
-    """Return the fields at the beginning of a ``.tid`` file."""
+    """Return the fields at the beginning of a ``.tid`` file. Missing ones are empty; the date is then
+    None."""
     values: dict[str, str] = {}
     place = 0
     while match := _FIELD.match(text, place):

@@ -250,7 +250,8 @@ def _body(parts: _Parts) -> str:
 
 
 def unpacked(packed: bytes) -> bytes:
-    """Return the decompressed RTF in an Outlook property."""
+    """Return the decompressed RTF in an Outlook property, as far as it can be decompressed; b'' if nothing
+    can."""
     if len(packed) < 16:
         return b""
     size, magic = struct.unpack_from("<4xI4s", packed)

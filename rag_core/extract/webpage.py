@@ -74,7 +74,8 @@ class Page:
 
 
 def visible_page(markup: str, depth: int = 0) -> Page:
-    """Return the visible part of a web page, which may be ``depth`` frames inside another page."""
+    """Return the visible part of a web page. ``depth`` is the number of frames around it, 0 for a page that
+    is in no frame."""
     from lxml import etree  # only now: it is slow to import
 
     root = page_tree(markup)
@@ -94,7 +95,7 @@ def visible_page(markup: str, depth: int = 0) -> Page:
 
 
 def page_tree(markup: str) -> _Element | None:
-    """Return the elements of a web page, or None if it has none."""
+    """Return the root element of a web page, or None if the page is empty."""
     markup = _LONG_TAG.sub(_without_crowd, markup)
     if not markup.strip():
         return None

@@ -33,7 +33,7 @@ class _List:
 
 
 class Numbering:
-    """Counts the numbered paragraphs of a document, which must be asked for in their order."""
+    """Counts the numbered paragraphs of a document. Call `of` for each paragraph, in their order."""
 
     def __init__(self, numbering: _Element | None, styles: Mapping[str, _Element]) -> None:
         """``numbering``: the part with the lists; ``styles``: the styles by their ids."""
@@ -49,7 +49,8 @@ class Numbering:
         self._begun: set[tuple[str, int]] = set()
 
     def of(self, paragraph: _Element) -> str:
-        """Count a paragraph. Return its number and the gap after it, '' where it has none or a bullet."""
+        """Count a paragraph. Return its number and the gap after it, or '' if it has a bullet or no
+        number."""
         name, depth = self._place(paragraph)
         numbered = self._lists.get(name)
         if numbered is None or depth not in numbered.levels:
@@ -143,13 +144,14 @@ def _written(numbered: _List, level: _Level, counts: dict[int, int]) -> str:
 
 
 def value(element: _Element | None, path: str) -> str:
-    """The value of the element at this path, of any namespace; '' if there is none."""
+    """Return the attribute ``val`` of the element at ``path`` below ``element``, such as ``pPr/numPr/numId``,
+    in any namespace; '' if there is none."""
     found = None if element is None else element.find("/".join(f"{{*}}{name}" for name in path.split("/")))
     return "" if found is None else attribute(found, "val")
 
 
 def attribute(element: _Element, name: str) -> str:
-    """An attribute of any namespace; '' if there is none."""
+    """Return the attribute called ``name`` in any namespace; '' if there is none."""
     return next((text for key, text in element.items() if key.rpartition("}")[2] == name), "")
 
 

@@ -39,8 +39,8 @@ _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS, "wingdings 2": _WINGDINGS_
 
 
 class WordText:
-    """Returns the text of elements. It collects other content: addresses of links, alternative texts of
-    pictures, and readings."""
+    """Returns the text of elements. Meanwhile it collects addresses of links, alternative texts of pictures,
+    and readings of words."""
 
     def __init__(self, related: Mapping[str, Any], numbering: Numbering, hidden: Set[str]) -> None:
         """``hidden``: the ids of styles that hide their text."""
@@ -62,7 +62,8 @@ class WordText:
         return list(self._alternatives)
 
     def follow(self, related: Mapping[str, Any]) -> None:
-        """Continue with a part that has these relations."""
+        """Continue with another part of the document, such as its footnotes. ``related`` maps ids of
+        references in that part to the parts that they mean."""
         self._related = related
 
     def of(self, element: _Element) -> str:

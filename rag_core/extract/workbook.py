@@ -44,7 +44,7 @@ class Book:
 
     archive: ZipFile
     sheets: list[tuple[str, str]]  #: Name and part of each sheet, in order.
-    names: list[str]  #: Names defined in the workbook, each with its meaning.
+    names: list[str]  #: A line for each name defined in the workbook: ``Rate = 0.19``.
     texts: Sequence[str] = ()  #: The table of shared texts.
     formats: Sequence[str] = ()  #: Format code of each cell style.
     people: dict[str, str] = field(default_factory=dict)  #: Author's id → author of comments.
@@ -113,7 +113,9 @@ def _read_shared(book: Book, related: Iterable[Relation]) -> None:
                     people = xml(member(book.archive, relation.target)).iter("{*}person")
                     book.people = {each.get("id", ""): each.get("displayName", "") for each in people}
         except BROKEN:
-            book.warnings.append(f"{relation.target!r} is missing or damaged, so some cells are not shown.")
+            book.warnings.append(
+                f"Its part {relation.target!r} is missing or damaged, so some cells are missing or differ."
+            )
 
 
 def _texts(book: Book, part: str) -> list[str]:
@@ -124,7 +126,7 @@ def _texts(book: Book, part: str) -> list[str]:
             texts.append(_text(item))
             item.clear()
     except BROKEN:
-        book.warnings.append("The table of texts is damaged, so some cells are empty here.")
+        book.warnings.append("Its table of texts is damaged, so some cells are not read.")
     return texts
 
 
@@ -182,8 +184,8 @@ def _whole(text: str | None) -> int:
 
 
 def related_parts(book: Book, name: str, part: str) -> dict[str, Relation]:
-    """Return the parts that belong to a sheet, such as its comments. If these are damaged, a warning is added
-    and the rows stay."""
+    """Return the references from a sheet to its comments, drawings and the like, by id. If they are damaged,
+    returns {} and adds a warning to ``book``."""
     try:
         return relations(book.archive, part)
     except BROKEN:
@@ -339,7 +341,8 @@ def _read_link(
 
 
 def margin_text(codes: str, sheet: str) -> str:
-    """Return a header or footer without the codes for fonts, pages and dates."""
+    """Return a header or footer without the codes for fonts, pages and dates; '' if only a page number or the
+    sheet's name is left."""
 
     def shown(match: re.Match[str]) -> str:
         letter = (match["letter"] or "").upper()
@@ -351,7 +354,8 @@ def margin_text(codes: str, sheet: str) -> str:
 
 
 def read_beside(book: Book, relation: Relation, beside: Beside) -> None:
-    """Read a part that belongs to a sheet: comments, or a drawing with its charts."""
+    """Add the content of a part that belongs to a sheet to ``beside``: comments, or a drawing with its
+    charts. Other parts are ignored."""
     if relation.is_external:
         return
     match relation.kind:

@@ -141,14 +141,18 @@ class Worker:
         remote: RemoteReader | None = None,
         most_pictures: int | None = None,
     ) -> Extracted:
-        """Read the file ``path`` with ``reader``. Raises NotText and ExtractError.
+        """Read the file ``path`` with ``reader``.
 
         Args:
             reader: The module or package that reads the format.
             data: The bytes of the file.
-            path: Its name.
-            remote: A server that reads the pictures in it.
+            path: Only its name matters.
+            remote: A server that reads the pictures in it. None uses the engine in ``ocr``.
             most_pictures: Maximum number of new pictures to read; None reads all.
+
+        Raises:
+            NotText: The file contains nothing to read.
+            ExtractError: The file cannot be read within the limits, or ``reader`` fails.
 
         """
         answer = self._ask(reader, data, path.name, remote=remote, most_pictures=most_pictures)
@@ -162,7 +166,8 @@ class Worker:
             raise reader.failed(ExtractError, failure, problem=wrong) from None
 
     def picture(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
-        """Return ``place`` in the file ``path`` as WebP, drawn by `render_place`. Raises NotText and
+        """Return a place in the file ``path``, such as ``page 3``, as WebP with sides of at most ``side``
+        pixels. The place '' is the first page. Raises NotText if it has no picture, otherwise
         ExtractError."""
         renderer = Extension(
             "extractors", f"picture{path.suffix}", "", "", "rag_core.extract.rendering:render_place"
@@ -170,7 +175,7 @@ class Worker:
         return base64.b64decode(self._ask(renderer, data, path.name, place, side).picture)
 
     def load(self, extension: Extension) -> None:
-        """Import a package. Raises ExtractError."""
+        """Import a package in the process. Raises ExtractError if that fails."""
         self._ask(extension, b"", None)
 
     def kill(self) -> None:
@@ -371,8 +376,8 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
 
 
 def alarm_clock() -> Callable[[int], object]:
-    """Return a function that ends this process after a number of seconds, unless it is called again before. 0
-    means never."""
+    """Return a function that ends this process after the given number of seconds, unless it is called again
+    before. Called with 0, it only stops the clock."""
     if hasattr(signal, "alarm"):
         return signal.alarm
 
@@ -436,7 +441,7 @@ def _failing(extension: Extension, data: bytes, path: PurePosixPath) -> Iterator
         raise
     except MemoryError:
         raise ExtractError(
-            f"{path.name!r} takes more memory than one file may.", "Split it, or export its text."
+            f"{path.name!r} takes more memory than one file may use.", "Split it, or export its text."
         ) from None
     except (Exception, SystemExit):  # its parser may raise anything
         raise damaged(path, data) from None

@@ -65,9 +65,9 @@ class Workers:
     def ahead(
         self, items: Iterable[_Item], work: Callable[[_Item], _Result], begins_early: Callable[[_Item], bool]
     ) -> Generator[tuple[_Item, Future[_Result] | None]]:
-        """Yield each item in order, with the future of ``work(item)`` if ``begins_early(item)``, otherwise
-        with None. Such work begins in another thread before the item's turn. When the iterator is closed, the
-        processes of unfinished work are killed."""
+        """Yield each item in order, with the future of ``work(item)`` if ``begins_early(item)``. This work
+        begins in another thread before the item's turn. Other items come with None. When the iterator is
+        closed, the processes of unfinished work are killed."""
         threads = ThreadPoolExecutor(len(self._all))
         begun = deque[tuple[_Item, Future[_Result] | None]]()
         is_done = threading.Event()

@@ -1,5 +1,5 @@
-"""Where YAML has strings in quotes, the only ones with escapes. Comments, blocks of text (``|`` and ``>``)
-and text without quotes have none, whatever quotes are in them."""
+"""Finds the strings in quotes in YAML, because only these have escapes. Comments, blocks of text (``|`` and
+``>``) and text without quotes have none, even if quotes are in them."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ MANY_FILES = 50_000
 
 def doubt(root: Path, include: Sequence[str], counted: Preview) -> str:
     """Return a reason to ask the owner before indexing ``root``, as a sentence, or '' if there is none.
-    ``root`` must be an absolute path without links. ``counted`` is the result of ``preview`` with
-    ``MANY_FILES``."""
+    ``root`` must be an absolute path without links. ``counted`` is the result of `preview` with
+    ``max_files=MANY_FILES``."""
     if not include or any(pattern.split("/")[0] == "**" for pattern in include):
         if root == Path(root.anchor):
             return f"{str(root)!r} is the whole disk."

@@ -112,8 +112,8 @@ def is_of_program(name: bytes) -> bool:
 
 
 def why_not_entered(folder: bytes) -> str | None:
-    """Return why a ``folder``, with a slash at its end, that is a document of Apple's programs is not read;
-    None for any other folder, and for one that holds a copy of its text as PDF."""
+    """Return why a document of Pages, Numbers or Keynote that is a folder is not read. ``folder`` has a slash
+    at its end. None for any other folder, and for one that holds a copy of its text as PDF."""
     reason = _OF_IWORK.get(folder[folder.rfind(b".") : -1].lower())
     is_document = reason and any(os.path.lexists(folder + name) for name in _IN_IWORK)
     return reason if is_document and not os.path.lexists(folder + _WHOLE_TEXT) else None
@@ -253,8 +253,8 @@ def _segment(segment: str) -> re.Pattern[str] | None:
 
 
 def ignore_files_above(root: bytes) -> tuple[IgnoreFile, ...]:
-    """Return the ``.gitignore`` files above ``root`` in its repository, outermost first. Returns none if they
-    ignore ``root`` itself, because a source that is an ignored folder should be read."""
+    """Return the ``.gitignore`` files above ``root`` in its git repository, outermost first; () outside of
+    one. Also () if they ignore ``root`` itself, because a source that is an ignored folder should be read."""
     way = [root]
     while not os.path.lexists(way[-1] + b".git"):
         parent = with_sep(os.path.dirname(way[-1][:-1]))  # noqa: PTH120  (bytes)

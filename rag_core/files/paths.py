@@ -53,7 +53,7 @@ def display(path: bytes) -> str:
 
 
 def expanded(path: str | Path) -> Path:
-    """Replace ``~`` in ``path`` by the home folder, if that user is known."""
+    """Replace ``~`` in ``path`` by the home folder. The path stays as it is if that user is unknown."""
     try:
         return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     except ValueError:  # the path contains NUL
@@ -146,7 +146,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int, *, from_cloud: bool = Fa
         raise _not_read(error, shown) from error
     if content is None or len(content) > max_bytes:
         message = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
-        raise NotText(message, "Split it, or raise the limit in the settings.")
+        raise NotText(message, "Split it, or set `max_file_mb` higher.")
     return content
 
 
@@ -225,12 +225,14 @@ def with_sep(folder: bytes) -> bytes:
 
 
 def real_path(path: bytes) -> bytes:
-    """Resolve every link in the path of an existing file. Raises OSError."""
+    """Resolve every link in the path of an existing file. Raises OSError if the file does not exist or cannot
+    be reached."""
     return system.without_prefix(os.path.realpath(system.for_calls(path), strict=True))
 
 
 def not_a_file(mode: int) -> str:
-    """Return a sentence that says what kind of file a ``st_mode`` describes, if it is no regular file."""
+    """Return a sentence that says what a file is, such as ``It is a folder.``, given the ``st_mode`` of a
+    file that is no regular file."""
     sentences = {
         stat.S_IFDIR: "It is a folder.",
         stat.S_IFIFO: "It is a named pipe.",

@@ -57,8 +57,8 @@ class Refusal(NamedTuple):
 def why_skipped(
     root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()
 ) -> Refusal | None:
-    """Return the reason why a scan leaves out ``path`` (as in ``FileStat``), or None if the scan reads it.
-    Raises InvalidInput as ``scan`` does."""
+    """Return the reason why a scan leaves out ``path`` (as in `FileStat`), or None if the scan reads it.
+    Raises InvalidInput if ``root`` cannot be scanned or a pattern is invalid."""
     return Rules(root, include, exclude).why(path)
 
 
@@ -101,7 +101,7 @@ class Rules:
             raise InvalidInput(message, "Choose the folder it is in and a pattern for its name.")
         if SECRET_FOLDERS.intersection(with_sep(real).lower().split(SEP)):
             raise InvalidInput(
-                f"The folder {shown} looks like a key or secret.",
+                f"The folder {shown} looks like one for keys and passwords, which is never read.",
                 "Choose a folder that holds documents.",
             )
         self.root = with_sep(real)
@@ -179,8 +179,8 @@ class Rules:
         return refuses
 
     def with_ignore_file(self, place: WalkFolder, skipped: list[tuple[bytes, str]]) -> WalkFolder:
-        """Return ``place`` with its own ``.gitignore`` added, if there is one. An unreadable ``.gitignore``
-        is added to ``skipped``."""
+        """Return ``place`` with its own ``.gitignore`` added, if there is one. If that cannot be read, its
+        path and the reason are added to ``skipped``."""
         try:
             ignored = read_ignore_file(place.full)
         except OSError as error:
@@ -190,8 +190,9 @@ class Rules:
         return replace(place, ignores=place.ignores + ignored) if ignored else place
 
     def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
-        """Return the path in the source that ``link`` leads to, with its stat, or a text with the reason why
-        the link is not followed. Links to hidden, ignored, excluded or secret files are not followed."""
+        """Return the path in the source that ``link`` leads to, with the status of that file, or a sentence
+        that says why the link is not followed. Links to hidden, ignored, excluded or secret files are not
+        followed."""
         try:
             real = real_path(self.root + link)
             status = os.stat(system.for_calls(real))  # noqa: PTH116  (bytes)
@@ -214,7 +215,8 @@ class Rules:
         return Rules(Path(os.fsdecode(self.root)), EVERYTHING, self._excluded)
 
     def why(self, path: bytes) -> Refusal | None:
-        """Return the reason why ``path`` is not read, or None if it is read; see ``why_skipped``."""
+        """Return the reason why ``path``, which is relative to the root, is not read, or None if it is
+        read."""
         parts = [part for part in path.split(b"/") if part not in (b"", b".")]
         try:
             reason = self._why(parts) if parts else None

@@ -58,8 +58,8 @@ _DRIVE_REMOTE = 4  # result of GetDriveTypeW
 
 
 def shared_by(folder: Path) -> str:
-    """Return the service that shares a folder with other computers, such as ``OneDrive``, or '' if there is
-    none. The folder need not exist."""
+    """Return what shares a folder with other computers, such as ``OneDrive`` or ``a network disk``, or '' if
+    nothing does. The folder need not exist."""
     whole = Path(os.path.realpath(folder))
     ways = [whole, *whole.parents]
     for name in [way.name.casefold() for way in ways]:

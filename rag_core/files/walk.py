@@ -44,7 +44,7 @@ class Walk:
     """
 
     files: list[FileStat] = field(default_factory=list)
-    #: Paths that match the patterns but cannot be read: (path, the reason as the end of a sentence).
+    #: Paths that match the patterns but cannot be read: (path, a sentence with the reason).
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
     unreadable: list[bytes] = field(default_factory=list)  #: Folders that cannot be listed.
     vanished: list[bytes] = field(default_factory=list)  #: Folders that disappeared during the scan.
@@ -93,8 +93,8 @@ def scan(
 def preview(
     root: Path, include: Sequence[str], exclude: Sequence[str] = (), *, max_files: int = 50_000
 ) -> Preview:
-    """Count the files that ``scan`` would find. At most ``max_files`` names are looked at, whether they match
-    or not. Raises InvalidInput as ``scan`` does."""
+    """Count the files that `scan` would find. At most ``max_files`` names are looked at, whether they match
+    or not. Raises InvalidInput if ``root`` cannot be scanned or a pattern is invalid."""
     walker = _Walker(Rules(root, include, exclude), names_left=max_files)
     files = walker.run().files
     shown = [display(file.path) for file in files]

@@ -1,7 +1,7 @@
 """Builds a read-only store here from a remote vector index that another installation fills.
 
-Threat. The records may come from a stranger. Each record must have the shape that we write. Its paths are
-only shown, never opened.
+Threat. The records may come from a stranger. Each record must have the form that Commonplace writes. Its
+paths are only shown, never opened.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FIELDS: dict[type, str] = {
     list: "tags heading_path",
 }
 """The names of a record's JSON fields, by type."""
-_NO_MAKER = "The vector index {address!r} is empty, or holds no document that says where it is from."
+_NO_MAKER = "The vector index {address!r} is empty, or does not say which store fills it."
 
 Progress = Callable[[int], None]
 
@@ -128,8 +128,8 @@ def _is_same(embedder: Embedder, maker: Maker, sample: tuple[str, Vectors] | Non
 
 
 def maker_at(index: RemoteIndex, address: str) -> Maker:
-    """Return the maker of the index, reading only as many records as needed. Raises VectorError if the
-    index is not one of ours."""
+    """Return the description of the store that fills the index, reading only as many records as needed.
+    Raises VectorError if the index cannot be read, or if Commonplace does not fill it."""
     for record in _records(index, address):
         if "store" in record.doc:
             return _maker(record.doc["store"], address)
@@ -188,7 +188,7 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
             value: Any = record.doc.get(name, kind())
             fits = type(value) is kind and (not isinstance(value, int) or 0 <= value < _MOST)
             if not fits or (kind is list and not all(isinstance(item, str) for item in value)):
-                raise _not_ours(f"The vector index {address!r} has a record with a wrong {name!r}.")
+                raise _not_ours(f"The vector index {address!r} has a record whose field {name!r} is wrong.")
             fields[name] = value.encode("utf-8", "replace").decode() if kind is str else value
     fields["kept"] = _kept(record, address)
     front_matter = record.doc.get("front_matter")
@@ -197,11 +197,11 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     fields["part"] = one_line(fields["part"])
     path = fields["path"] = display(os.fsencode(fields["path"]))
     if not path or "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
-        raise _not_ours(f"The vector index {address!r} has a record with a wrong 'path'.")
+        raise _not_ours(f"The vector index {address!r} has a record whose field 'path' is wrong.")
     is_in_order = 1 <= fields["start_line"] <= fields["end_line"]
     if fields["end"] - fields["start"] != len(record.text) or not is_in_order:
         raise _not_ours(
-            f"The vector index {address!r} has a record with an impossible place in its document."
+            f"The vector index {address!r} has a record whose position in its document is impossible."
         )
     return fields
 
@@ -216,7 +216,7 @@ def _kept(record: VectorRecord, address: str) -> str | None:
         places = [0, *chain(*spans), len(record.text)]
         if places == sorted(places):
             return json.dumps(spans)
-    raise _not_ours(f"The vector index {address!r} has a record with a wrong 'kept'.")
+    raise _not_ours(f"The vector index {address!r} has a record whose field 'kept' is wrong.")
 
 
 def _passage(doc: Mapping[str, Any], text: str) -> Passage:
@@ -316,7 +316,7 @@ def _maker(written: Any, address: str) -> Maker:
         spec = chunk_spec(int(written["max_tokens"]), by_type=sizes)
         if metric in METRICS and isinstance(identity.dimension, int):
             return Maker(str(written["name"]), str(written["embedder"]), identity, metric, spec)
-    raise _not_ours(f"The vector index {address!r} does not say what made its vectors.")
+    raise _not_ours(f"The vector index {address!r} does not describe its store and embedder correctly.")
 
 
 def _not_ours(problem: str) -> VectorError:

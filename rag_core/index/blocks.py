@@ -1,4 +1,4 @@
-"""Shows the text of Logseq blocks that a note refers to and that stand in other notes of its folder.
+"""Adds to a note the text of Logseq blocks that the note refers to and that are in other notes of its folder.
 
 A note keeps the text that a block had when the note was read. The text is updated when the note itself
 changes, or by `commonplace reindex`.
@@ -31,7 +31,7 @@ class ReferencedBlocks:
 
     def shown_in(self, note: Extracted, folder: EmbeddedPictures | None) -> Extracted:
         """Return ``note`` with the text of each block that it refers to. ``folder`` holds the files of the
-        note's folder."""
+        note's folder; if it is None, the note is returned unchanged."""
         if folder is None or note.file_type != "markdown" or not note_apps.refers_to_blocks(note.text):
             return note
         if self._folder is not folder:

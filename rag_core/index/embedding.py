@@ -60,8 +60,8 @@ class Tools:
 
 @dataclass
 class Embedding:
-    """Makes and sends the vectors of one run, under the store's lock. ``look`` is called between batches. It
-    returns whether other work comes first, and may raise to stop the run."""
+    """Makes and sends the vectors of one run, under the store's lock. Between batches, ``log`` looks for
+    requests and may raise to stop the run."""
 
     store: Store
     tools: Tools
@@ -87,8 +87,8 @@ class Embedding:
             limit = self.store.spec.max_tokens
             if embedder.max_tokens < limit:  # its server or `embedding_context` changed
                 self.log.say(
-                    f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store"
-                    f" have up to {limit}: the rest of one is found by words only."
+                    f"The embedder reads the first {embedder.max_tokens} tokens of a passage, and passages of"
+                    f" this store have up to {limit}. Searches find the rest of these by words only."
                 )
         except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
             self.log.say(f"Only words are indexed for now. {error}")
@@ -242,18 +242,20 @@ class Embedding:
 
             outbox.flush(self.store, self._index, private=private, progress=progress)
         except VectorError as error:
-            self.log.say(f"Some changes wait for the next run to reach the vector index. {error}")
+            self.log.say(f"Some changes were not sent to the vector index; the next run sends them. {error}")
             self._index = None
 
     # --- the end --------------------------------------------------------------------
 
     def finish(self, *, text_was_dropped: bool) -> None:
-        """Finish a switch if all its texts are embedded, then delete vectors that are no longer needed."""
+        """Finish a switch if all its texts are embedded, then delete vectors that are no longer needed.
+        ``text_was_dropped`` tells whether text was removed from the store, so that there may be such
+        vectors."""
         if self.embedder is not None:
             try:
                 calibration.renew_calibration(self.store, partial(_embed_probes, self.embedder))
             except EmbedderError as error:
-                self.log.say(f"The next run measures how similar related texts are. {error}")
+                self.log.say(f"The scale of similarities was not measured; the next run tries again. {error}")
             self._settle_mean()
         if self._index is None:
             self._measure_recall()

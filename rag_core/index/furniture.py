@@ -1,4 +1,5 @@
-"""Updates the furniture of a store during a run, after files are read and before texts are embedded."""
+"""Updates the furniture of a store (lines that many documents repeat) during a run, after files are read and
+before texts are embedded."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ _DOCUMENTS_A_WRITE = 50
 
 @dataclass
 class Furniture:
-    """Finds furniture during one run, under the store's lock. ``repeated`` holds the shapes that count as
-    furniture now. ``look`` is called between writes and may raise to stop the run."""
+    """Finds furniture during one run, under the store's lock. ``repeated`` holds the hashes of lines that
+    count as furniture now. ``look`` is called between writes and may raise to stop the run."""
 
     store: Store
     look: Callable[[], bool]
@@ -32,8 +33,8 @@ class Furniture:
             self._next = 2 * self._read
 
     def settle(self) -> None:
-        """Count the shapes in public documents again. If other shapes are furniture now, the affected
-        documents are processed again."""
+        """Count again which lines many public documents repeat. If other lines are furniture now, the
+        affected documents are processed again."""
         self._renew()  # what a killed run left, and the documents of an older version
         with self.store.read() as db:
             now = furniture.count(db)

@@ -39,7 +39,7 @@ class JobLog:
         self._noted = 0.0
 
     def phase(self, phase: Phase, total: int, done: int = 0) -> None:
-        """Begin a phase with ``total`` steps, 0 if unknown. Earlier jobs did ``done`` of them."""
+        """Begin a phase with ``total`` steps, 0 if unknown. ``done`` of them are done already."""
         self._stepped = time.monotonic()
         if phase == "reading":
             self.estimate.files.left = total

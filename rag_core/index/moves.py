@@ -35,7 +35,7 @@ class KnownFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A document and its file today. The file has another path or another stat than before."""
+    """A document and its file today. The file has another path than before, or another size or time."""
 
     known: KnownFile
     file: FileRecord
@@ -59,7 +59,7 @@ def moved_candidates(
     gone: Sequence[KnownFile], new: Sequence[FileRecord], hash_of: HashOf
 ) -> list[tuple[FileRecord, list[KnownFile]]]:
     """Return each new file that is as large as a missing document, with the missing documents of the same
-    content and type."""
+    content and type, which may be none."""
     missing: defaultdict[tuple[str, str], list[KnownFile]] = defaultdict(list)
     for known in gone:
         if known.state == "indexed" and known.file_hash:
@@ -70,8 +70,8 @@ def moved_candidates(
 
 
 def paired(choices: Sequence[tuple[FileRecord, list[KnownFile]]]) -> list[Move]:
-    """Pair each new file with one of its candidate documents. Candidates with the same file name are
-    preferred."""
+    """Pair each new file with one of its candidate documents, and each document with at most one file.
+    Candidates with the same file name are preferred. Files without a candidate are left out."""
     moves: list[Move] = []
     placed: set[bytes] = set()
     for by_name in (True, False):

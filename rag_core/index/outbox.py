@@ -35,10 +35,12 @@ class Comparison:
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
 ) -> tuple[int, int, int]:
-    """Send all queued changes. Returns the number of copies put, deleted and refused.
+    """Send all queued changes. Returns the number of copies put, deleted and refused. ``private`` tells
+    whether private notes may be sent.
 
-    ``progress`` is called after each request with the number of settled copies. An exception from it ends the
-    sending. Raises VectorError; settled copies then stay settled, and the others stay queued.
+    ``progress`` is called after each request with the number of copies that it sent, deleted or had refused.
+    An exception from it ends the sending. Raises VectorError if the index fails; changes not sent yet stay
+    queued.
     """
     with store.read() as db:
         is_doubtful, maker = rows.wants_recheck(db), rows.maker(db, store.name)
@@ -53,8 +55,8 @@ def flush(
 
 
 def remove_missing(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove deleted and newly private chunks from ``index``. Does nothing if the index belongs to another
-    installation. Raises VectorError."""
+    """Remove deleted chunks from ``index``, and newly private ones unless ``private`` is true. Does nothing
+    if the index belongs to another installation. Raises VectorError if the index fails."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
@@ -107,7 +109,8 @@ def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
 
 
 def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Compare all keys in ``index`` with the chunks that it should hold. Changes nothing."""
+    """Compare all keys in ``index`` with the chunks that it should hold, with private ones if ``private`` is
+    true. Changes nothing. Raises VectorError if the index fails."""
     there = {*index.keys()}
     with store.read() as db:
         wanted, queued = rows.expected(db, private=private), rows.queued(db)
@@ -117,8 +120,9 @@ def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Compa
 
 
 def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Send missing chunks, remove surplus chunks, and try refused chunks again. Returns the differences
-    found. Raises VectorError if the index has another owner."""
+    """Send missing chunks, remove surplus chunks, and try refused chunks again. ``private`` tells whether
+    private chunks may be sent. Returns the differences found. Raises VectorError if the index fails or has
+    another owner."""
     if index.owner() != store.id:
         message = f"The vector index of store {store.name!r} belongs to another installation."
         raise VectorError(message, "Nothing was changed there. To use it for this store, take it over first.")

@@ -40,7 +40,8 @@ _BEGINNING = 65_536  # bytes at the start of a file by which its format is recog
 _MAY_HOLD_PARTS = (".txt", ".xml", ".json", ".html", ".htm")
 """Suffixes of files that may hold one document or many."""
 PartReader = Callable[[ContainedPart], Extracted | RagError]
-"""Reads one part of a file. Safe in any thread."""
+"""Reads one part of a file. Returns the error, instead of raising it, if the part cannot be read. Safe in any
+thread."""
 PartWriter = Callable[[FileRecord, Extracted], FileResult | None]
 """Stores a part that was read. Returns None if the owner has excluded the file meanwhile."""
 
@@ -57,7 +58,7 @@ class Container:
         """Return the bytes of a part as a file of its own. Raises ExtractError if there are more than
         ``most`` bytes, or if the file was changed meanwhile."""
         if part.end - part.start > most:
-            raise ExtractError(f"It is larger than {most / 1e6:g} MB.", "Raise the limit in the settings.")
+            raise ExtractError(f"It is larger than {most / 1e6:g} MB.", "Raise the setting `max_file_mb`.")
         data = data_of(self.data, self.path, part)
         if data is None:
             raise ExtractError("The file was changed while it was read.", "Index again.")
@@ -206,6 +207,6 @@ def forget_parts(store: Store, ids: Sequence[int]) -> None:
 
 def row_of_file(file: FileRecord, path: PurePosixPath, **more: Any) -> Extracted:
     """Return the document for the row of a file of many documents. It has no text. ``path`` is the name under
-    which the file is read."""
+    which the file is read. ``more`` are further fields of `Extracted`."""
     title = title_of_name(PurePosixPath(file.display))
     return Extracted("", file_type(path), "", title, "file name", (), **more)

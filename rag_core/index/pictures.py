@@ -76,7 +76,8 @@ class PictureQueue:
         return True
 
     def note_why_left(self) -> None:
-        """Record on documents with unread pictures why today's settings do not allow reading them."""
+        """Record on documents with unread pictures why the current settings do not allow reading these. If
+        they do, an earlier reason is removed."""
         limits = self.reading.limits
         why = "" if limits.reads_pictures else ocr.why_none(limits.ocr)
         with self.reading.store.read() as db:

@@ -40,7 +40,7 @@ class Plan:
     #: Files to read, by outcome. Files with the outcome ``reread`` seem to be unchanged.
     to_read: Mapping[Outcome, Sequence[FileRecord]] = field(default_factory=dict)
     moved: Sequence[Move] = ()
-    touched: Sequence[Move] = ()  #: Files with a new stat but the same bytes.
+    touched: Sequence[Move] = ()  #: Files with another time but the same bytes.
     deleted: Sequence[KnownFile] = ()  #: Documents to forget.
     in_cloud: Sequence[FileRecord] = ()  #: New files that are only in a cloud and are not read.
     excluded: Set[bytes] = frozenset()  #: Paths that the owner excluded, at least those in ``deleted``.

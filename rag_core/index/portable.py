@@ -67,7 +67,7 @@ _MOST_CHARACTERS = 1_000_000
 _FOLDERS = {
     "missing": "Indexing is paused for {count} that this computer does not have: {names}. What was read "
     "there stays in the store.",
-    "doubted": "Folders that are too large to index unasked are paused: {names}.",
+    "doubted": "Folders that are too large to index without your consent are paused: {names}.",
     "here": "The next run compares the store with {count} of this computer: {names}.",
 }
 
@@ -157,7 +157,8 @@ class Packed:
     schema: int
 
     def unpack(self, target: Path, report: TransferReport) -> None:
-        """Write the store file to ``target``, which must not exist yet. Raises StoreError or OSError."""
+        """Write the store file to ``target``, which must not exist yet. Raises StoreError if the file is
+        damaged or the disk has too little room, and OSError if it cannot be written."""
         total = self.archive.getinfo(STORE).file_size
         require_space(target.parent, total, f"The store in {self.path.name!r}")
         with _refusing(self.path), target.open("xb") as file, self.archive.open(STORE) as member:
@@ -176,8 +177,8 @@ class _Bounded(io.BufferedReader):
 
 @contextmanager
 def opened(path: Path) -> Iterator[Packed]:
-    """Open the portable file ``path``. Raises InvalidInput if it does not exist, StoreError if this program
-    cannot read it."""
+    """Context manager: open the portable file ``path``. Raises InvalidInput if the file does not exist,
+    StoreError if this program cannot read it."""
     if not os.path.isfile(path):  # noqa: PTH113 - no error; a pipe would block
         raise InvalidInput(f"There is no file {str(path)!r}.", "Check the spelling, or mount its disk.")
     try:
@@ -254,7 +255,7 @@ def export_store(
         report: Called with the progress; may raise to stop.
 
     Raises:
-        InvalidInput: The target cannot be used.
+        InvalidInput: The target exists, its folder is missing, or its name has another suffix.
         StoreError: The store cannot be read, or the file cannot be written. No file is left.
 
     """
@@ -325,7 +326,9 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.DatabaseError) as error:
         if is_damage(error):
-            raise StoreError(f"Store {store.name!r} is damaged: {error}.", "Verify and repair it.") from error
+            raise StoreError(
+                f"Store {store.name!r} is damaged: {error}.", "Repair it, then export it again."
+            ) from error
         own = store.path.parent
         is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
         folder = own if is_own else target.parent
@@ -346,7 +349,7 @@ def import_store(
         packed: The open portable file.
         path: The store file to create.
         report: Called with the progress; may raise to stop.
-        make_room: Called when the new store is complete, before it is put in place.
+        make_room: Called when the new store is complete, to remove what an earlier store left.
 
     Raises:
         InvalidInput: The store file exists already.

@@ -133,7 +133,7 @@ class Reading:
 
     def apply(self, plan: Plan) -> bool:
         """Carry out the plan, with one transaction for each document. Returns whether every file still
-        existed."""
+        existed and no folder vanished during the scan."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self.log.say(warning)
         steps = (
@@ -224,7 +224,8 @@ class Reading:
         return self.embedding.embed_some(1)
 
     def extracted(self, root: Path, file: write.FileRecord, most_pictures: int = 0) -> Extraction:
-        """Read the document in a file. At most ``most_pictures`` new pictures in it are read. Safe in any
+        """Read the document in a file. At most ``most_pictures`` new pictures in it are read. Raises
+        ExtractError if the file itself cannot be read; errors in its document are returned. Safe in any
         thread."""
         self.embedding.tools.priority.yield_to_searches()
         if file.part:

@@ -15,8 +15,8 @@ def request(
     force: bool = False,
     paths: Sequence[bytes] | None = None,
 ) -> None:
-    """Request a run over some sources, or over the files ``paths`` of them. None means all sources that are
-    not paused. With ``force``, unchanged files are read again, too."""
+    """Request a run over the sources ``source_ids``, or over the files ``paths`` of them. For ``source_ids``,
+    None means all sources that are not paused. With ``force``, unchanged files are read again, too."""
     with store.note() as db:
         jobs.add_request(db, "index", source_ids, force=force, paths=paths)
 

@@ -114,20 +114,21 @@ class Asking(Service):
         Args:
             viewer: Who is asking.
             question: The question.
-            stores: As in `Searching.search`, like ``min_score`` and ``filters``.
+            stores: Names of stores; none for all that the viewer may see.
             k: Number of passages to answer from; the default is the setting ``top_k``, at most 20, or 5 if
                 not set.
             top_k: Another name for ``k``.
-            min_score: As in `Searching.search`.
-            filters: As in `Searching.search`.
+            min_score: Minimum score of a passage; None for the one in the settings.
+            filters: What a document must match in addition to the filters in the question.
             history: The conversation so far, oldest turn first.
-            on_text: Called with the passages, then with each piece of the answer.
-            stop: An event; setting it ends the answer.
+            on_text: Called with the state of the answer: searching, with its passages, then after each piece
+                of text.
+            stop: Setting this event ends the answer early; the text written so far is returned.
 
         Raises:
             Forbidden: the viewer is a guest who may only search.
             TooMany: a guest has too many open questions.
-            InvalidInput: the question is empty, or ``k`` is over 20.
+            InvalidInput: the question is empty, ``k`` is over 20, or a filter cannot be used.
             NotFound: there is no such store.
 
         """
@@ -218,12 +219,12 @@ class Asking(Service):
     @open_to_all
     def keep_reply(self, viewer: Viewer, conversation: str, reply: Reply) -> None:
         """Append a reply to a conversation, which is created if needed. ``conversation`` is an id of 32
-        hexadecimal digits."""
+        hexadecimal digits. Raises InvalidInput for any other id."""
         self._conversations.add(_owner_of(viewer), conversation, reply)
 
     @open_to_all
     def forget_conversations(self, viewer: Viewer, conversation: str | None = None) -> None:
-        """Delete one conversation of ``viewer``, or all of them."""
+        """Delete one conversation of ``viewer``, or all of them if ``conversation`` is None."""
         self._conversations.delete(_owner_of(viewer), conversation)
 
     def _may_still_see(self, viewer: Viewer, reply: Reply) -> bool:
@@ -454,7 +455,8 @@ def check_may_ask(viewer: Viewer) -> None:
 
 
 def usual_count(settings: Settings) -> int:
-    """Return the default number of passages to answer a question from."""
+    """Return the default number of passages to answer a question from: the setting ``top_k`` (at most 20) if
+    it is set, else 5."""
     return min(settings.top_k, MAX_K) if "top_k" in settings.model_fields_set else DEFAULT_K
 
 

@@ -97,7 +97,8 @@ def check_chat(
 
 
 def listed_models(table: Mapping[str, Provider], options: Any) -> list[str]:
-    """Return the names of the models that can be chosen now, grouped by provider."""
+    """Return the names of the models that can be chosen now, grouped by provider. Providers that do not
+    answer are left out."""
     names: list[str] = []
     for row in table.values():
         with suppress(EmbedderError, Unanswered):

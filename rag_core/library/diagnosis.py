@@ -38,7 +38,8 @@ _Followed = Iterator[tuple[DiagnosisStep, Message | None]]  # steps, each with t
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
-    """Follow a file into a store, up to the first step that keeps it from being found.
+    """Return the steps from a file to its vectors in a store, up to the first step that keeps it from being
+    found. ``missing`` says why the embedder cannot be used.
 
     ``path`` is absolute, relative to ``here``, or the store's name for the file. A file name alone is looked
     for anywhere below the folders. The file itself is read only if it may have changed.
@@ -72,7 +73,8 @@ def _by_name(db: sqlite3.Connection, name: str, others: list[FilePlace]) -> tupl
 
 
 def is_elsewhere(explained: Diagnosis) -> bool:
-    """Whether no folder of the store could hold the file, and no document has its name."""
+    """Whether the diagnosis ``explained`` says that no folder of the store could hold the file, or that no
+    file has its name."""
     sentence = explained.steps[0].said
     return isinstance(sentence, Message) and sentence.code in ("outside", "no_file")
 

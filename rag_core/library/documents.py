@@ -32,10 +32,11 @@ class Documents(Service):
 
     @open_to_all
     def get(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
-        """Return the document called ``path`` as it was indexed, with the chunk called ``key`` marked.
+        """Return the document called ``path`` as it was indexed. The chunk called ``key`` is marked, if there
+        is one.
 
-        The owner also gets its state on disk, and excluded files without their text. Raises NotFound, also
-        for a document that this viewer may not see.
+        The owner also gets the state of the file on disk, and can get excluded files, without their text.
+        Raises NotFound if there is no such document or this viewer may not see it.
         """
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
@@ -65,15 +66,16 @@ class Documents(Service):
 
     @open_to_all
     def all(self, viewer: Viewer, store: str) -> list[Document]:
-        """Return every document of a store, sorted by path. The owner also gets documents that could not be
-        read."""
+        """Return every file of a store, sorted by path, without the documents inside files. Guests get
+        only files with text that are not private."""
         with self._stores.reading(viewer, store) as db:
             return listing.documents(db, store, viewer)
 
     @open_to_all
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:
-        """Count the documents of all readable stores by type, tag, folder and year, the largest numbers
-        first. See `store.facets.matching`."""
+        """Count the documents of the named stores (none: all) by type, tag, folder, store and year, the
+        largest numbers first. Stores that cannot be read are left out. Only documents that ``viewer`` may see
+        count."""
         counts: list[Facets] = []
         for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
@@ -95,11 +97,13 @@ class Documents(Service):
         to the end.
 
         ``start`` is the key of the first passage to return. Passages are returned until `EXCERPT_TOKENS` is
-        reached. Raises NotFound, and InvalidInput for impossible lines.
+        reached; ``next_key`` of the result is the key of the next one. Raises NotFound if there is no such
+        document, passage or text, and InvalidInput for impossible lines.
         """
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(
-                f"The document has no lines {first_line} to {last_line}.", "The first line is number 1."
+                f"The document has no lines {first_line} to {last_line or 'its end'}.",
+                "The first line is number 1, and the last one cannot be before the first.",
             )
         whole = self.get(viewer, store, path)
         passages = whole.chunks
@@ -128,7 +132,8 @@ class Documents(Service):
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
         """Return the document of the passage called ``key``, with that passage and ``around`` passages before
-        and after it. Raises what `neighbours` raises."""
+        and after it. Raises InvalidInput unless ``around`` is 0 to 20, and NotFound if the passage is
+        gone."""
         rows = self._rows_around(viewer, store, key, around)
         document = self.get(viewer, store, rows[0]["path"], key)
         return replace(document, chunks=tuple(view.neighbours(rows, key)))

@@ -149,7 +149,9 @@ def _text(file: Path) -> str:
     try:
         return file.read_text("utf-8")
     except OSError as error:
-        advice = "Name a golden set."
+        advice = (
+            "Name a file that lists queries with their relevant documents: see `commonplace eval --help`."
+        )
         raise InvalidInput(f"{str(file)!r} cannot be read: {error.strerror}.", advice) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{str(file)!r} is not text.", "See `commonplace eval --help`.") from error

@@ -22,7 +22,8 @@ _LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 class Files(Service):
-    """Lists the files of stores. Paths are absolute, or the store's names for the files."""
+    """Lists the files of stores. The store's name for a file is its path below its folder. The
+    label of the folder comes before it, except for the first folder."""
 
     def exclude(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
         """Exclude one file, regardless of the patterns. No search finds it from now on, and the requested job
@@ -36,8 +37,8 @@ class Files(Service):
                 jobs.add_request(db, "index", [source_id], force=True, paths=[raw, *notes])
 
     def include(self, viewer: Viewer, store: str, path: str) -> None:
-        """Include an excluded file again, so that the patterns decide, and request that it is read. Raises
-        NotFound."""
+        """Include an excluded file again, so that the patterns decide, and request that it is read. ``path``
+        is the store's name for it. Raises NotFound if it is not excluded."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
             undone = [exclusion for exclusion in sources.excluded_files(db) if exclusion.display == path]
@@ -104,7 +105,7 @@ class Files(Service):
 
         Raises:
             InvalidInput: ``path`` is outside the store's folders.
-            NotFound: the store has no such file.
+            NotFound: the store has no such file, or several with this ending (SeveralFiles).
 
         """
         opened, path = self._stores.open(viewer, store).store, slashed_text(path)
@@ -126,8 +127,9 @@ class Files(Service):
     def path_and_lines(
         self, viewer: Viewer, store: str, path: str, here: Path | None = None
     ) -> tuple[str, tuple[int, int] | None]:
-        """Return the store's name for the file ``path``, which may end in lines (``a.md:10-14``), as
-        `path_of` does. Also return the first and last line; None if the path has no lines."""
+        """Return the store's name for the file ``path`` as `path_of` does, and the first and last line if
+        ``path`` ends in lines (``a.md:10-14``), else None. Raises InvalidInput for a file outside the store's
+        folders, and NotFound."""
         path = slashed_text(path)
         match = _LINES.fullmatch(path)
         if match is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
@@ -139,7 +141,8 @@ class Files(Service):
         return self.path_of(viewer, store, match[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """Return the stores that a file may belong to. ``path`` is as in `path_and_lines`.
+        """Return the stores that a file may belong to. ``path`` may be relative to ``here``, and
+        end in lines (``a.md:10-14``).
 
         These are the stores that list the file; if no store does, the stores with a folder around it. If the
         default store is among them, only that is returned. Raises NotFound if there are several stores and
@@ -168,7 +171,7 @@ class Files(Service):
         for name in names:
             with suppress(RagError):
                 near += places.near(self._stores.open(viewer, name).store, path)
-        advice = "`commonplace list --store NAME` lists the files of one."
+        advice = "`commonplace list --store NAME` lists the files of a store."
         advice = f"Did you mean {near[0]!r}?" if near else advice
         raise NotFound(f"No store has a file {path[:500]!r}.", advice)
 

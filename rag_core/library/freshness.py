@@ -26,8 +26,8 @@ _READ: dict[str, FileState] = {
 
 
 def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
-    """Return the `file_state` of each row, by document id. Disks can be slow, so do not call this during a
-    snapshot of the store."""
+    """Return the `file_state` of each row, by document id. Disks can be slow, so do not call this while a
+    read transaction of the store is open."""
     return {row["id"]: file_state(row) for row in rows}
 
 

@@ -31,7 +31,8 @@ class Jobs(Service):
         self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
     ) -> None:
         """Request that `run` updates the store from its sources. None means all sources that are not paused.
-        An empty list means that waiting texts are embedded and no file is read."""
+        An empty list means that waiting texts are embedded and no file is read. With ``force``, unchanged
+        files are read, too."""
         requests.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:
@@ -46,7 +47,8 @@ class Jobs(Service):
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
         """Request that one file is read, even if unchanged, and return the store's name for it. Raises
-        InvalidInput for a folder, and for a file that the patterns or the owner exclude."""
+        InvalidInput for a folder, for a file outside the store's folders, and for one that the patterns or
+        the owner exclude."""
         opened = self._own(viewer, store)
         with opened.read() as db:
             candidates = places.inside(db, opened, path)
@@ -113,7 +115,9 @@ class Jobs(Service):
         return list(dict.fromkeys(pending))
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
-        """Update a store from its sources, in this thread: `request`, then `run`."""
+        """Update a store from its sources, in this thread: `request`, then `run`. Returns the job, or None if
+        another process has done it meanwhile. ``report`` gets the job several times a second. Raises
+        StoreBusy if another job is running."""
         self.request(viewer, store)
         return self.run(viewer, store, report)
 
@@ -127,8 +131,8 @@ class Jobs(Service):
     ) -> Job | None:
         """Run a job for the requests of a store, in this thread. Return None if there are no requests.
 
-        ``stop`` is called several times a second. Once it returns true, the job ends as *interrupted*, and
-        its requests stay.
+        ``report`` gets the job several times a second, and ``stop`` is called as often. Once ``stop`` returns
+        true, the job ends as *interrupted*, and its requests stay.
 
         Raises:
             StoreBusy: another job is running. It carries out the requests.
@@ -155,7 +159,8 @@ class Jobs(Service):
             return replace(job, results=tuple(jobs.results(db, job.id, _MOST_RESULTS)))
 
     def cancel(self, viewer: Viewer, store: str) -> None:
-        """Stop the running job of a store, even if another process runs it."""
+        """Stop the running job of a store after its present file, even if another process runs it. If none
+        runs, withdraw the store's requests."""
         requests.cancel(self._stores.open(viewer, store).store)
 
     def all(self, viewer: Viewer, store: str, limit: int = 20) -> list[Job]:
@@ -200,7 +205,11 @@ class Jobs(Service):
         """Return one job with the result of each file. Raises NotFound."""
         by_number = {job.id: job for job in self.all(viewer, store, jobs.KEPT_JOBS + 1)}
         if job_id not in by_number:
-            known = f"There are {min(by_number)} to {max(by_number)}." if by_number else "It had none yet."
+            known = (
+                f"There are {min(by_number)} to {max(by_number)}."
+                if by_number
+                else "No run of this store has begun yet."
+            )
             raise NotFound(f"Store {store!r} has no job with the number {job_id}.", known)
         return replace(by_number[job_id], results=tuple(self.results(viewer, store, job_id)))
 

@@ -80,7 +80,10 @@ class Languages(Service):
         stores.
 
         A run of the store is stopped first, and requested again. Searches use the old vectors until all new
-        vectors exist. Raises EmbedderError if the model cannot be installed, StoreBusy.
+        vectors exist. ``report`` is called with a line about each step.
+
+        Raises EmbedderError if the model cannot be installed, and StoreBusy if the run does not stop within a
+        minute.
         """
         install(MULTILINGUAL, self._settings.model_dir, report=report)
         with suppress(InvalidInput):  # a variable decides it

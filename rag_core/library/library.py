@@ -120,10 +120,12 @@ class Library:
             include: Globs of the files to index.
 
         Returns:
-            The job's result; None if another process is indexing the folder.
+            The finished job; None if another process indexed the folder meanwhile.
 
         Raises:
-            RagError: as `sources.add`, `stores.create` and `jobs.index`.
+            InvalidInput: The folder, the name or a glob cannot be used, or no file matches.
+            EmbedderError: The model for a new store is missing.
+            StoreBusy: Another process is indexing the store. It reads the folder, too.
 
         """
         name = store or self.sources.name_for(OWNER, folder)

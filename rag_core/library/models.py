@@ -103,7 +103,7 @@ class Models(Service):
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
         """Embed a sentence as if it were a search query, and report the result. Raises InvalidInput for an
-        empty sentence or an unknown name, and EmbedderError as a search does."""
+        empty sentence or an unknown name, and EmbedderError if the model is missing or fails."""
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
         name, began = full_name(embedder), time.perf_counter()

@@ -91,16 +91,17 @@ class Originals(Service):
         raise NotFound(f"{path!r} shows no picture {target!r}.", "It may have moved; index again.")
 
     def open_folder(self, viewer: Viewer, store: str, path: str) -> None:
-        """Open the folder of a document in this computer's file manager. Only a viewer at this computer may
-        do so. Raises Forbidden, NotFound."""
+        """Open the folder of a document in this computer's file manager. Raises Forbidden unless ``viewer``
+        is the owner at this computer, and NotFound if the folder or the file manager is missing."""
         file = self._here(viewer, store, path)
         program, *options = _FILE_MANAGERS.get(sys.platform, ("xdg-open",))
         # On macOS a folder can be a program; -R shows the file in its folder and opens nothing.
         _start(program, *options, str(file if options else file.parent))
 
     def open_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Open a PDF, an Office file, an e-book or a picture in its own program. Files that could run code
-        are refused. Only a viewer at this computer may do so. Raises Forbidden, NotFound, InvalidInput."""
+        """Open a PDF, an Office file, an e-book or a picture in its own program. Raises InvalidInput for
+        other files, as these may run code; Forbidden unless ``viewer`` is the owner at this computer;
+        NotFound if the folder is missing."""
         file = self._here(viewer, store, path)
         if type_of_suffix(file.suffix.lower()) not in IN_OWN_PROGRAM:
             raise InvalidInput(f"{path!r} is not opened from here.", "Show it in its folder.")
@@ -123,7 +124,7 @@ class Originals(Service):
 def _start(program: str, *arguments: str) -> None:
     """Start a program on this computer and do not wait for its end. Raises NotFound."""
     if (installed := shutil.which(program)) is None:
-        raise NotFound(f"{program!r} is not installed.", f"The place is {arguments[-1]!r}.")
+        raise NotFound(f"{program!r} is not installed.", f"Install it, or open {arguments[-1]!r} yourself.")
     subprocess.Popen(
         [installed, *arguments],
         stdin=subprocess.DEVNULL,

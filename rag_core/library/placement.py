@@ -52,8 +52,8 @@ class Placement(Service):
         vectors exist. ``rechunk`` also cuts the documents again, for an embedder that reads fewer tokens than
         the old one.
 
-        Raises InvalidInput if ``rechunk`` is missing in that case, or if nothing would change; EmbedderError,
-        VectorError, StoreBusy.
+        Raises InvalidInput if ``rechunk`` is missing in that case, or if nothing would change; EmbedderError
+        or VectorError if the new one cannot be used; StoreBusy during a job.
         """
         store = self._own(viewer, name)
         with store.hold("switch"):
@@ -86,7 +86,8 @@ class Placement(Service):
         if same_model and same_place and not rechunk:
             raise InvalidInput(
                 f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed. A move of the store that has begun can be cancelled.",
+                "Nothing was changed. A switch that has begun can be cancelled:"
+                f" `commonplace store switch {store.name} --abandon`.",
             )
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
@@ -170,7 +171,9 @@ class Placement(Service):
         it.
 
         Raises:
-            InvalidInput, VectorError, EmbedderError.
+            InvalidInput: The address or the name cannot be used.
+            VectorError: The index cannot be read, or Commonplace did not write it.
+            EmbedderError: The model that made the vectors is missing here.
 
         """
         self._stores.require_own_disk()
@@ -199,7 +202,11 @@ class Placement(Service):
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
         """Let this installation alone fill the vector index that a store is attached to. The content stays,
-        as a paused folder. Raises what `attach` raises, and InvalidInput for a store that is not attached."""
+        as a paused folder.
+
+        Raises InvalidInput for a store that is not attached, VectorError if the index cannot be read, and
+        EmbedderError if the model that made its vectors is missing here.
+        """
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(
@@ -231,7 +238,7 @@ class Placement(Service):
 
     def heal(self, viewer: Viewer, name: str) -> Health:
         """Compare a store's remote vector index with the store, send it the vectors that it lacks, and remove
-        those that it should not have. Returns what was found.
+        those that it should not have. Returns what was found; without checks if there is no such index.
 
         Raises:
             StoreBusy: A job of the store is running.
@@ -259,7 +266,8 @@ def _visible(kind: str, options: Options) -> list[str]:
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
-    """Compare the remote vector index of a store with the store; return the differences as findings."""
+    """Compare the remote vector index of a store with the store, and return the differences; () if it has no
+    remote index. If the index cannot be asked now, a note says so."""
     try:
         remote = stores.target(store)
         if remote is None:
@@ -299,8 +307,8 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
         except (VectorError, InvalidInput) as error:
             command = f"commonplace store delete {store.name} --leave-index"
             raise VectorError(
-                f"Nothing was deleted, as the vector index of {store.name!r} cannot be: {error.message}",
-                f"Try again later, or leave what is there: `{command}`.",
+                f"Nothing was deleted, as the index of {store.name!r} cannot be deleted: {error.message}",
+                f"Try again later, or delete the store without its index: `{command}`.",
             ) from error
         with store.decide() as db:
             switch.keep_local(db)
@@ -311,7 +319,12 @@ def _findings(differences: outbox.Comparison) -> tuple[Finding, ...]:
         (len(differences.missing), "fault", "The vector index lacks {}.", differences.missing),
         (len(differences.extra), "fault", "The vector index has {} too many.", differences.extra),
         (differences.refused, "fault", "The vector index refused {}.", ()),
-        (differences.queued, "note", "The next run tells the vector index of {}.", ()),
+        (
+            differences.queued,
+            "note",
+            "Changes of {} were not sent to the vector index yet; the next run sends them.",
+            (),
+        ),
     )
     return tuple(
         Finding(

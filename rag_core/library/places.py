@@ -55,7 +55,7 @@ def no_file(opened: Store, path: str) -> NotFound:
 
 def file_ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
     """Return the file, indexed or excluded, whose path ends in ``path``; None if there is no such file.
-    Raises SeveralFiles."""
+    Raises SeveralFiles if there are several."""
     excluded = [exclusion.display for exclusion in sources.excluded_files(db)]
     named = {*documents.called(db, path, _MOST_NAMED), *excluded}
     files = sorted((name for name in named if name.endswith(f"/{path}")), key=lambda file: (len(file), file))
@@ -121,8 +121,8 @@ def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FileP
 
 
 def absolute(path: str, here: Path) -> tuple[bytes, ...]:
-    """Return the absolute path as written, and with links resolved. Return nothing if no file can have that
-    name."""
+    """Return ``path``, which is absolute or relative to ``here``, as absolute paths: as written, and with
+    links resolved if that differs. Return () if no file can have that name."""
     try:
         whole = os.fsencode(os.path.normpath(here / expanded(path)))
         return tuple(dict.fromkeys(map(system.slashed, (whole, os.path.realpath(whole)))))
@@ -146,8 +146,8 @@ def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
 
 
 def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
-    """Return the places of a path as `places_of` does. Raises InvalidInput for a path outside the store's
-    folders, so the result is never empty."""
+    """Return each folder of a store that may contain ``path``, with the path below it, as `places_of` does.
+    Raises InvalidInput for a path outside the store's folders, so the result is never empty."""
     if candidates := places_of(db, path):
         return candidates
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
@@ -190,8 +190,8 @@ longer show it."""
 class Obstacle(NamedTuple):
     """A reason why a job does not read a file."""
 
-    said: str | Message
-    advice: Message
+    said: str | Message  #: The reason, in a sentence.
+    advice: Message  #: What the owner can do about it.
     meanwhile: str = "found_until_run"  #: Message code: what happens to the stored text of the file.
 
 

@@ -35,8 +35,8 @@ class PrivateRules(Service):
     def change(
         self, viewer: Viewer, store: str, *, hide: Sequence[str] = (), show: Sequence[str] = ()
     ) -> Privacy:
-        """Add the rules ``hide`` and remove the rules ``show``. Raises InvalidInput as `set`, and if a rule
-        to remove does not exist."""
+        """Add the rules ``hide`` and remove the rules ``show``. Raises InvalidInput if a pattern is malformed
+        or a rule to remove does not exist."""
         added, gone = validate_globs(hide), validate_globs(show)
 
         def change(known: tuple[str, ...]) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class PrivateRules(Service):
 
     def hidden_by(self, viewer: Viewer, store: str, glob: str) -> int:
         """Return the number of documents of a store that a rule would hide, without setting the rule. Raises
-        InvalidInput."""
+        InvalidInput if the rule is malformed."""
         [rule] = validate_globs([glob])
         with self._stores.open(viewer, store).store.read() as db:
             return privacy.matches(db, [rule])[rule]

@@ -65,9 +65,12 @@ class Saved(Service):
         min_score: float | None = None,
         mode: Mode | None = None,
     ) -> SavedSearch:
-        """Save a search, replacing an existing one of this name. The other arguments are as in
-        `Searching.search`. Raises InvalidInput for an empty or too long name, for too many searches, and as a
-        search does."""
+        """Save a search, replacing an existing one of this name. ``text`` and the arguments after it are
+        those with which it is run. Without ``min_score`` and ``mode``, the settings apply.
+
+        Raises InvalidInput if the name or the query cannot be used, or if there are 100 saved searches
+        already, and NotFound for an unknown store.
+        """
         name = _checked(name)
         saved = SavedSearch(name, text, tuple(stores), filters or Filters(), sort, min_score, mode, now())
         self._searching.search(
@@ -79,7 +82,9 @@ class Saved(Service):
         with self._state.open() as db:
             (count,) = db.execute("SELECT count(*) FROM saved_searches WHERE name <> ?", (name,)).fetchone()
             if count >= _MOST:
-                raise InvalidInput(f"There are {_MOST} saved searches.", "Remove one first.")
+                raise InvalidInput(
+                    f"There are {_MOST} saved searches, and no more can be saved.", "Remove one first."
+                )
             db.execute(_SAVE, (name, search, saved.opened_at, seen))
         return saved
 
@@ -89,7 +94,8 @@ class Saved(Service):
         return [self._counted(viewer, _read(row), json.loads(row[3])) for row in rows]
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
-        """Give a saved search another name. Raises NotFound, InvalidInput for a name that is taken."""
+        """Give a saved search another name. Raises NotFound, and InvalidInput for a name that is taken or
+        cannot be used."""
         saved, new_name = self._get(name)[0], _checked(new_name)
         try:
             self._state.rows("UPDATE saved_searches SET name = ? WHERE name = ?", new_name, saved.name)
@@ -216,7 +222,7 @@ def _checked(name: str) -> str:
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise InvalidInput(
             f"{name[:_LONGEST_NAME]!r} cannot be the name of a saved search.",
-            f"Use 1 to {_LONGEST_NAME} characters.",
+            f"Use 1 to {_LONGEST_NAME} visible characters.",
         )
     return name
 

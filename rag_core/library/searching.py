@@ -57,6 +57,7 @@ _WAIT_S = 0.25  # seconds to wait for the files of a store, as a disk may hang
 _CHARACTERS_A_TOKEN = 16  # maximum in nearly all texts; embedders read no more of a text
 
 _OTHER_SCRIPT = "書"  # not Latin
+_MAKE_NEW = "`commonplace store switch` makes new vectors."
 
 
 class Searching(Service):
@@ -90,9 +91,9 @@ class Searching(Service):
             text: The query. Of more than 2,000 characters, the beginning and the rarest words are searched.
             stores: Names of stores; none for all that the viewer may see. ``store:`` in the text takes
                 precedence.
-            mode: The default is the one in the settings, as for the numbers.
+            mode: Words, meaning or both. None means the setting, also for the next two and ``max_tokens``.
             top_k: Number of hits.
-            min_score: Minimum score of a hit.
+            min_score: Minimum score of a hit, 0 to 1.
             filters: What a document must match in addition to the filters in the text.
             max_tokens: Maximum number of tokens of all hits together; only the first hits are kept.
             offset: Number of first hits to skip, up to 1,000 together with ``top_k``.
@@ -106,6 +107,7 @@ class Searching(Service):
         Raises:
             InvalidInput: The query is empty or a number out of range.
             NotFound: This viewer has no such store.
+            StoreError: None of the stores can be read.
 
         """
         started = time.perf_counter()
@@ -161,7 +163,8 @@ class Searching(Service):
         self, viewer: Viewer, text: str, hit: Hit, *, mode: Mode | None = None, filters: Filters | None = None
     ) -> tuple[Hit, ...]:
         """Return the other passages of a hit's document that fit the query, best first, at most
-        `MOST_OTHERS`. Raises what `search` raises."""
+        `MOST_OTHERS`. Raises InvalidInput for a query that cannot be searched, and NotFound if the store is
+        gone."""
         inside = replace(filters or Filters(), paths=(hit.document.path,))
         answer = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
         others: list[Hit] = []
@@ -360,7 +363,10 @@ class Searching(Service):
                 if active is None:  # there are no vectors yet
                     return Scope(opened.store, opened.local)
                 if active.identity != embedder.identity:
-                    raise EmbedderError(f"The vectors are from {active.identity}, not {embedder.identity}.")
+                    raise EmbedderError(
+                        f"The vectors are from {active.identity}, but the model here is {embedder.identity}.",
+                        _MAKE_NEW,
+                    )
                 text = query.text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
                 if not embedder.reads(text):
                     raise _OtherScript("The model reads only Latin script, and this query has another.")
@@ -380,7 +386,11 @@ class Searching(Service):
             )
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
-            trouble = error if may_know else EmbedderError("The embedder is not available just now.")
+            trouble = (
+                error
+                if may_know
+                else EmbedderError("The model that compares meanings is not available just now.")
+            )
             return Scope(opened.store, opened.local, trouble=trouble)
 
     def _require_same_model(self, active: Known, embedder: Embedder) -> None:
@@ -389,7 +399,8 @@ class Searching(Service):
         now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
         if not embeddings.same_canary(active.canary, now):
             called = active.identity.model
-            raise EmbedderError(f"The vectors are from a different model with the same name, {called!r}.")
+            problem = f"The vectors are from a different model with the same name, {called!r}."
+            raise EmbedderError(problem, _MAKE_NEW)
 
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:

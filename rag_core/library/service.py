@@ -48,7 +48,8 @@ class Shared:
         return vector_options(self.settings)
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        """Open the vector index at ``address``. Raises VectorError, InvalidInput."""
+        """Open the vector index at ``address``. Raises VectorError if its package is not installed, and
+        InvalidInput for an address that cannot be used."""
         return open_remote(address, dimension, metric, self.vector_options)
 
     def info(self, viewer: Viewer, name: str) -> StoreInfo:
@@ -155,8 +156,8 @@ class Service:
 
 
 class OwnersCall(Generic[_Args, _Result]):
-    """Calls the service's method that ``method`` returns. Scripts may leave out the viewer; it is then the
-    owner."""
+    """A method of a service, for scripts: if the first argument of a call is no `Viewer`, the owner calls it.
+    ``method`` returns the service's method, and is called at each call."""
 
     def __init__(self, method: Callable[[], Callable[Concatenate[Viewer, _Args], _Result]]) -> None:
         self._method = method

@@ -29,8 +29,8 @@ class Sharing(Service):
 
     @open_to_all
     def viewer_for(self, login: str) -> Viewer | None:
-        """Return the viewer of a verified login: the owner, a guest, or None without access. The gate calls
-        this, so it takes no viewer."""
+        """Return the viewer of a verified login: the owner, a guest, or None without access. It takes no
+        viewer, because the gate (`rag_core.access`) calls it to find one."""
         if login.lower() in self._settings.access_owners:
             return OWNER
         person = self._access.people().get(login.lower())
@@ -62,7 +62,10 @@ class Sharing(Service):
         name = self._likely_login(viewer, login)
         known = self._access.people().get(name)
         if known and known.is_owner:
-            raise InvalidInput(f"{name!r} is an owner, who may see everything.", "Remove them first.")
+            raise InvalidInput(
+                f"{name!r} is an owner, who may see everything.",
+                f"To make them a guest, first run `commonplace share remove {name}`.",
+            )
         if may_ask is None:
             may_ask = bool(known and known.may_ask)
         with self._access.change() as db:
@@ -85,10 +88,16 @@ class Sharing(Service):
         people = self._access.people()
         known = people.get(login.lower())
         if known is None:
-            advice = f"These logins have access: {', '.join(people)}." if people else "Nobody else does."
+            advice = (
+                f"These logins have access: {', '.join(people)}."
+                if people
+                else "No other login has been given access."
+            )
             raise NotFound(f"{login[:254]!r} has no access.", advice)
         if stores and known.is_owner:
-            raise InvalidInput(f"{known.login!r} is an owner, who may see everything.", "Name no store.")
+            raise InvalidInput(
+                f"{known.login!r} is an owner, who may see everything.", "Name no store to remove them."
+            )
         if lacked := next((store for store in stores if store not in known.stores), None):
             has = f"They may search: {', '.join(known.stores)}."
             raise NotFound(f"{known.login!r} has no access to store {lacked[:80]!r}.", has)
@@ -131,8 +140,9 @@ class Sharing(Service):
 
     @open_to_all
     def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:
-        """Add requests of a verified login to its present visit, or begin a new one. Raises InvalidInput for
-        an impossible login."""
+        """Add ``requests`` of a verified login to its present visit, or begin a new one. ``door`` is the
+        interface, and ``refused`` says that they were not let in. Raises InvalidInput for an impossible
+        login."""
         name, now = _checked(login), datetime.now(UTC)
         with self._access.change() as db:
             counted = db.execute(
@@ -162,7 +172,7 @@ class Sharing(Service):
     def _refuse_configured(self, login: str) -> None:
         if login.lower() in self._settings.access_owners:
             message = f"{login!r} is an owner by the configuration."
-            raise InvalidInput(message, "Change `access_owners` there.")
+            raise InvalidInput(message, "Change the setting `access_owners`.")
 
     def _likely_login(self, viewer: Viewer, login: str) -> str:
         """Return ``login`` in lower case. Raises InvalidInput for an impossible login, for one in the
@@ -195,12 +205,13 @@ class Sharing(Service):
             if db.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount:
                 return
         names = ", ".join(token.name for token in self.tokens(viewer))
-        advice = f"There are: {names}." if names else "There is none at all."
+        advice = f"There are: {names}." if names else "There are no tokens."
         raise NotFound(f"There is no token called {name[:80]!r}.", advice)
 
     @open_to_all
     def knows_token(self, secret: str) -> bool:
-        """Whether ``secret`` is a valid token. The gate calls this, so it takes no viewer."""
+        """Whether ``secret`` is a valid token. It takes no viewer, because the gate (`rag_core.access`) calls
+        it to find one."""
         return bool(self._access.rows("SELECT 1 FROM tokens WHERE hash = ?", _hash(secret)))
 
 

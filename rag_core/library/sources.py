@@ -38,8 +38,8 @@ class Sources(Service):
     """Lists and changes the folders of stores."""
 
     def default_name(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
-        """Return the default name for a store of ``folder``. With ``free``, no existing store has this
-        name."""
+        """Return the default name for a store of ``folder``, made from the folder's name. With ``free``, a
+        number is added if a store has that name already."""
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
@@ -86,8 +86,8 @@ class Sources(Service):
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
         """Return the source that `add` would create for this folder, without adding it. If another folder of
-        the store already includes all these files, return that folder's source. Raises InvalidInput, also for
-        patterns that match no file."""
+        the store already includes all these files, return that folder's source. Raises InvalidInput if the
+        folder is missing, or a pattern is malformed or matches no file."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
@@ -109,7 +109,7 @@ class Sources(Service):
         of that folder.
 
         Raises:
-            InvalidInput: In the same cases as `draft`.
+            InvalidInput: The folder is missing, or a pattern is malformed or matches no file.
 
         """
         source = self.draft(viewer, store, root, include, exclude)
@@ -122,7 +122,8 @@ class Sources(Service):
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
         """Replace the globs of a folder. From now on, files that no longer match are not found, and the next
-        job reads new matches. Raises InvalidInput, also for globs that match no file."""
+        job reads new matches. Raises InvalidInput for globs that are malformed or match no file, and
+        NotFound."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
@@ -193,7 +194,7 @@ class Sources(Service):
         return replace(planned, warnings=(*planned.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
-        """Return what a job would do to each folder that is not paused."""
+        """Return what a job would do to each folder, without those that are paused."""
         listed = [info.source for info in self.all(viewer, store)]
         due = [source for source in listed if source.removed or not source.paused]
         return [self.plan(viewer, store, source, force=force) for source in due]
@@ -248,7 +249,7 @@ def _readable_below(path: str, roots: Sequence[Path], store: str) -> Path:
     else:
         raise InvalidInput(
             f"{path!r} is not in a folder of store {store!r}, and nothing may be added there.",
-            f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
+            f"Name something below {', '.join(map(str, roots))}, or add its folder to `mcp_roots`.",
         )
     if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
         reason = f"{path!r} is not read. {refusal.text}"

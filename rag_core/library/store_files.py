@@ -132,7 +132,8 @@ class StoreFiles:
 
     @contextmanager
     def reading(self, viewer: Viewer, name: str) -> Iterator[sqlite3.Connection]:
-        """Context manager: a read snapshot of the store ``name``. Raises what ``open`` raises."""
+        """Context manager: a read snapshot of the store ``name``. Raises NotFound if there is no such store
+        or ``viewer`` may not see it, and StoreError if its file cannot be read."""
         opened = self.open(viewer, name)
         try:
             with opened.store.read() as db:
@@ -141,7 +142,8 @@ class StoreFiles:
             raise for_viewer(error, viewer, name) from error
 
     def index(self, opened: Opened) -> VectorIndex:
-        """Return the vector index for one search of a store. Raises VectorError, InvalidInput."""
+        """Return the vector index for one search of a store. Raises VectorError if the index's package is not
+        installed, and InvalidInput for an address that cannot be used."""
         with opened.store.read() as db:
             if kept(db, store_file.meta)["backend"] == LOCAL:
                 return opened.local
@@ -156,14 +158,15 @@ class StoreFiles:
 
     def target(self, store: Store) -> RemoteIndex | None:
         """Return the remote vector index that jobs of a store send vectors to; None if there is no such index
-        or nothing to send. Raises VectorError, InvalidInput."""
+        or nothing to send. Raises VectorError or InvalidInput if it cannot be opened."""
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
         return self.remote(store, address, known.identity.dimension) if address and known else None
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """Return the index at ``address`` for vectors of ``dimension`` numbers, opened once. Raises what
-        ``index`` raises."""
+        """Return the index at ``address`` for vectors of ``dimension`` numbers; a later call returns the same
+        object. Raises VectorError if its package is not installed, and InvalidInput for an address that
+        cannot be used."""
         key = address, dimension
         with self._lock:
             if key not in self._remotes:
@@ -214,8 +217,8 @@ class StoreFiles:
         return {name: stores.get(store_id, "") for name, store_id in ids.items() if store_id}
 
     def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
-        """Delete a store's files, even if damaged, and its grants unless ``keep_grants``. Raises NotFound,
-        StoreBusy."""
+        """Delete a store's files, even if damaged, and unless ``keep_grants`` also who may see it. Raises
+        NotFound, and StoreBusy while another process uses it."""
         self.require(viewer, name)
         with self._lock:
             store_file.remove(self.path(name), partial(self._close, name))
@@ -224,7 +227,8 @@ class StoreFiles:
                 self._access.forget_store(name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
-        """Rename a store. Raises NotFound, InvalidInput, StoreBusy."""
+        """Rename a store. Raises NotFound, InvalidInput for a name that is taken or cannot be used, and
+        StoreBusy while another process uses the store."""
         self.require(viewer, name)
         if new_name == name:
             return
@@ -287,8 +291,8 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 
 
 def check_name(name: str, of: str) -> None:
-    """Raise InvalidInput if ``name`` cannot be used. ``of`` says what has the name, such as a store or
-    token."""
+    """Raise InvalidInput if ``name`` cannot be used. ``of`` is what has the name: ``a store`` or
+    ``a token``."""
     if name.lower() in RESERVED_NAMES:
         raise InvalidInput(
             f"{name!r} cannot be {of}'s name: Windows keeps it for a device.", "Choose another."

@@ -60,7 +60,7 @@ class Stores(Service):
     @open_to_all
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
         """Return (store, generation) of each readable store among the named ones (none: all), for cache keys.
-        Raises StoreError if no store can be read."""
+        Every write raises the generation of its store. Raises StoreError if no store can be read."""
         numbers: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
         for name in opened:
@@ -75,9 +75,9 @@ class Stores(Service):
 
     @open_to_all
     def resolve(self, viewer: Viewer, name: str | None = None) -> str:
-        """Return ``name``. Without ``name``, return the name of the configured store, or of the only store.
-        Raises NotFound if this viewer has no such store, and InvalidInput if several exist and none is
-        configured."""
+        """Return ``name`` if it is a store of this viewer. Without ``name``, return the setting
+        ``default_store``, or the only store. Raises NotFound if there is no such store, and InvalidInput if
+        several exist and the setting names none."""
         names = self.names(viewer)
         name = name or (self._settings.default_store if self._settings.default_store in names else None)
         if name:
@@ -187,8 +187,9 @@ class Stores(Service):
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Create the store ``name`` unless it exists, and return whether it was created. Raises what
-        `create` raises."""
+        """Create the store ``name`` unless it exists, and return whether it was created. Raises InvalidInput
+        for a name that cannot be used, and EmbedderError or VectorError if the model or index for it cannot
+        be used."""
         if name in self.names(viewer):
             return False
         self.create(viewer, name)
@@ -209,8 +210,8 @@ class Stores(Service):
             raise
 
     def make_declared(self, viewer: Viewer) -> list[str]:
-        """Create the declared stores that do not exist yet. Return a sentence for each store that was created
-        or failed."""
+        """Create the stores that config.yaml declares and that do not exist yet. Return a sentence for each
+        store that was created or failed."""
         names = {name.casefold() for name in self.names(viewer)}
         sentences = []
         for declared in self._settings.stores:
@@ -293,8 +294,12 @@ class Stores(Service):
         *,
         force: bool = False,
     ) -> Exported:
-        """Write a store to a portable file, as `portable.export_store` does. Meanwhile the store can be
-        searched and indexed."""
+        """Write a store to the portable file ``target``, or into that folder. Meanwhile the store can be
+        searched and indexed.
+
+        An existing file is replaced only with ``force``. ``report`` gets the progress, and may raise to stop.
+        Raises InvalidInput if the target cannot be used, and StoreError if reading or writing fails.
+        """
         return portable.export_store(
             self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
@@ -303,8 +308,11 @@ class Stores(Service):
         self, viewer: Viewer, file: Path, name: str = "", report: TransferReport | None = None
     ) -> StoreInfo:
         """Create a store from a portable file, which is not trusted. Without ``name`` the store has the name
-        in the file. Folders that are missing here are paused, and ``notices`` say what differs. Raises what
-        `portable.import_store` raises."""
+        in the file. Folders that are missing here are paused, and ``notices`` say what differs.
+
+        ``report`` gets the progress, and may raise to stop. Raises InvalidInput for a missing file or a name
+        that is taken, and StoreError for a file that cannot be imported.
+        """
         with portable.opened(expanded(file)) as packed:
             path = self._stores.new_path(viewer, name or packed.name)
             forget_earlier = partial(self._access.forget_store, path.stem)

@@ -146,14 +146,18 @@ class Upkeep(Service):
 
     def change_setting(self, viewer: Viewer, name: str, value: str | float | bool | None) -> Settings:
         """Write a setting into config.yaml (None: restore its default), and return the new settings. This
-        library keeps its settings; a library opened later uses the new ones. Raises InvalidInput,
-        InvalidSettings."""
+        library keeps its settings; a library opened later uses the new ones.
+
+        Raises InvalidInput if the setting is unknown, secret or set elsewhere, and InvalidSettings for a
+        value that is not allowed.
+        """
         from rag_core.config.change import change
 
         return change(name, value)
 
     def doctor(self, viewer: Viewer) -> list[DiagnosisStep]:
-        """Check the installation: Python, SQLite, folders, the model for new stores, extensions, stores."""
+        """Check the installation: Python, SQLite, folders, the model for new stores, extensions, stores.
+        Return a step for each check, which is a problem if its state is ``no``."""
         chosen = self._settings.embedder
         name = chosen if parse_name(chosen).row.shape else DEFAULT_EMBEDDER
         steps = _installation(self._settings.data_dir, partial(self._embedders.get, name))
@@ -210,7 +214,7 @@ def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Di
     try:
         steps.append(DiagnosisStep("ok", f"The built-in model is ready: {open_model().identity}."))
     except RagError as error:
-        steps.append(DiagnosisStep("no", f"{error} Until then search goes by words."))
+        steps.append(DiagnosisStep("no", f"{error} Until then, searches find words only."))
     return steps
 
 

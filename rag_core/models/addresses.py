@@ -31,7 +31,8 @@ def leaves(url: str) -> bool:
 
 
 def destination(url: str) -> str:
-    """Say in words where text sent to the server at ``url`` goes."""
+    """Return where text sent to the server at ``url`` goes, as the end of a sentence: ``goes to HOST`` or
+    ``stays on this machine``."""
     return f"goes to {host_of(url)}" if leaves(url) else "stays on this machine"
 
 
@@ -44,7 +45,8 @@ def straight_to(url: str) -> dict[str, Any]:
 
 
 def server_problem(server: object) -> str:
-    """Return a sentence about ``{extension}`` that says why its ``server`` is invalid; '' if it is valid."""
+    """Return a sentence that says why ``server``, the attribute of a package's object, is invalid; '' if it
+    is valid. ``{extension}`` in it stands for the package."""
     if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
     return (
@@ -71,6 +73,6 @@ def server_name(url: str, port: int) -> str:
 
 
 def shown(address: str) -> str:
-    """Return ``address`` quoted, to begin a sentence. If it may contain a password or key, return other
-    words."""
+    """Return ``address`` quoted, to begin a sentence. If it may contain a password or key, returns ``The
+    given text`` instead."""
     return "The given text" if "@" in address or "?" in address else repr(address[:200])

@@ -111,8 +111,8 @@ _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
 def read_manifest(model: BuiltIn, model_dir: Path) -> dict[str, Any]:
-    """Return the ``kind`` and ``digest`` of a model in ``model_dir``, after verifying its files (25 to 80
-    ms). Raises ModelMissing if a file is missing or changed."""
+    """Return the manifest of a model in ``model_dir``, with its ``kind`` (int8 or fp32) and ``digest``, after
+    verifying its files (25 to 80 ms). Raises ModelMissing if a file is missing or changed."""
     remedy = say("install_model", model=model.name)
     try:
         return installed.read_checked_manifest(model_dir / model.model, f"The {model.label}", remedy)
@@ -124,9 +124,9 @@ class BuiltInEmbedder(OnnxEmbedder):
     """An embedder that also compares texts token by token."""
 
     def nearness(self, question: str, passages: Sequence[str]) -> list[float]:
-        """Return how near each passage is to a question, compared token by token. The numbers are weighted so
-        that those of all models can be used in the same way. Only the beginning of a passage is read. Raises
-        EmbedderError."""
+        """Return how near each passage is to a question, compared token by token; higher is nearer. Values
+        are weighted to be comparable between models. Only the beginning of a passage is read. Raises
+        EmbedderError if the model fails."""
         weight = BUILT_IN[self.identity.provider].token_weight
         before, before_passage = [
             len(tokens) - 1

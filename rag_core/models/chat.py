@@ -57,12 +57,13 @@ class LLM(Protocol):
     server: Server
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """Return the answer in non-empty pieces, and store in ``call`` how the request ended. Raises
-        Failure."""
+        """Return the answer in non-empty pieces, and store in ``call`` how the request ended. Raises Failure
+        if the server fails or cannot be reached."""
 
 
 def parse_llm(name: str) -> tuple[str, str]:
-    """Split a model's name into provider and model. Raises InvalidInput for a malformed name."""
+    """Split a model's name into provider and model. Raises InvalidInput for an unknown provider or a name
+    without a model."""
     provider, _, model = name.partition(":")
     if provider not in CHAT_MODELS or not model.strip():
         message = f"There is no model called {name[:80]!r}."
@@ -71,8 +72,8 @@ def parse_llm(name: str) -> tuple[str, str]:
 
 
 def server_of(name: str, options: LLMOptions) -> str:
-    """Return the address of the server that receives text for the model ``name``. Raises InvalidInput for a
-    malformed name."""
+    """Return the address of the server that receives text for the model ``name``. Raises InvalidInput for an
+    unknown provider or a name without a model."""
     return str(getattr(options, CHAT_MODELS[parse_llm(name)[0]].server))
 
 
@@ -146,7 +147,7 @@ def stream_answer(
     llm: LLM, messages: Sequence[ChatMessage], options: LLMOptions, stop: threading.Event, call: Call
 ) -> Generator[str]:
     """Return the model's answer piece by piece, until it ends, ``stop`` is set or the time is up. ``call``
-    stores which of these happened. A busy server is asked again. Raises LLMError."""
+    stores which of these happened. A busy server is asked again. Raises LLMError if the server fails."""
     with call.limited(options.timeout_s, stop):
         for attempt in range(_TRIES):
             try:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a check, with fields as in `Connection`. ``goes`` is set only if nothing but the check
-    can tell it."""
+    """The result of a check, with fields as in `reports.Connection`. ``goes`` says where text is sent; it is
+    '' if that is known without the check."""
 
     state: ConnectionState
     sentence: str
@@ -62,7 +62,8 @@ def printable(name: str) -> bool:
 
 
 def package_version(package: str, module: str) -> str:
-    """Return the version of an installed package; '' if it is not installed. The package is not imported."""
+    """Return the version of an installed package; '' if ``module`` is not found, and words if it tells no
+    version. The package is not imported."""
     from importlib.metadata import PackageNotFoundError, version  # only now: it is slow to import
 
     with suppress(PackageNotFoundError):

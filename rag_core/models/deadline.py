@@ -31,8 +31,10 @@ def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
 
 def ask_index(act: Callable[[], _T], server: str, within_s: float | None = None) -> _T:
     """Call ``act`` in a thread, and return its result or raise its error. Raises VectorsUnreachable after
-    ``within_s`` seconds. A connection timeout would not limit the time for looking up names and
-    credentials."""
+    ``within_s`` seconds; None means `ANSWER_S`. ``server`` names the index in this error.
+
+    A connection timeout would not limit the time for looking up names and credentials.
+    """
     seconds = ANSWER_S if within_s is None else within_s
     try:
         return in_background("asking a server", act).result(seconds)

@@ -55,7 +55,8 @@ class Embedder(Protocol):
         Unreachable if no text can be embedded now, and another EmbedderError if a text may be the cause."""
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a question, shape (dimension,)."""
+        """Return the vector of a question, shape (dimension,). Raises EmbedderError if it cannot be
+        embedded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class InProcess(ABC):
     def _units(self, texts: list[str]) -> Vectors:
         vectors = unit_rows(self._encode(texts))
         if vectors is None:
-            message = f"The model {self.identity.model!r} gives no numbers for a text."
+            message = f"The model {self.identity.model!r} gives no usable vector for a text."
             raise EmbedderError(message, "The text can still be found by words.")
         return vectors
 
@@ -165,12 +166,14 @@ def parse_name(name: str) -> EmbedderName:
 
 
 def full_name(name: str) -> str:
-    """Return the full name of an embedder: ``ollama:embeddinggemma`` for ``ollama``. Raises InvalidInput."""
+    """Return the full name of an embedder: ``ollama:embeddinggemma`` for ``ollama``. Raises InvalidInput for
+    an unknown provider or a malformed name."""
     return str(parse_name(name))
 
 
 def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
-    """Return the error that a model cannot produce vectors of ``wanted`` numbers."""
+    """Return the error that a model cannot produce vectors of ``wanted`` numbers, but of ``possible``
+    numbers."""
     message = f"The model {model!r} cannot give vectors of {wanted} numbers."
     return InvalidInput(message, f"Use {possible}, or leave out the dimension.")
 

@@ -66,8 +66,8 @@ def family_of(model: str) -> Family:
 
 
 def prompts_in_config(told: Mapping[str, str]) -> Prompts:
-    """Return the prompts in ``told``, the prompts of a model's own configuration by the names that
-    sentence-transformers uses."""
+    """Return the prompts in ``told``, which maps the names that sentence-transformers uses, such as
+    ``query``, to the prompts in a model's own configuration."""
     document = next((told[key] for key in ("document", "passage", "corpus") if told.get(key)), "")
     return Prompts(told.get("query") or "", document)
 

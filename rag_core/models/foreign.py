@@ -38,7 +38,9 @@ def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
         opened = opener(name.model, options)
     identity = getattr(opened, "identity", None)
     if not isinstance(identity, EmbedderIdentity) or identity.provider != name.provider:
-        failure = "{extension} does not say what its vectors depend on (identity, of provider {provider!r})."
+        failure = (
+            "{extension} does not say what its vectors depend on: `identity`, with the provider {provider!r}."
+        )
         raise extension.failed(EmbedderError, failure, provider=name.provider)
     if silence := server_problem(getattr(opened, "server", None)):
         raise extension.failed(EmbedderError, silence)
@@ -67,7 +69,7 @@ class _Foreign(Guarded):
 
 
 def check_foreign(need: Need) -> Found:
-    """Live check: open the embedders that stores need. Raises EmbedderError."""
+    """Live check: open the embedders that stores need. Raises EmbedderError if one cannot be opened."""
     assert need.opened is not None  # noqa: S101 - whoever checks has it
     servers = [need.opened(f"{need.name}:{model}").server for model in dict.fromkeys(need.models)]
     away = next((server for server in servers if leaves(server)), "")

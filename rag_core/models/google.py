@@ -26,8 +26,8 @@ _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class GoogleModel:
-    """A model at ``path`` of a server; see `ocr.VisionModel`. ``access`` returns headers with the key, which
-    is never shown."""
+    """An `ocr.VisionModel` of Google, at ``path`` of a server. ``access`` returns the headers with the key,
+    which no error quotes."""
 
     def __init__(
         self, server: Server, path: str, access: Callable[[], dict[str, str]], options: OcrOptions
@@ -40,7 +40,8 @@ class GoogleModel:
         weakref.finalize(self, self._client.close)
 
     def transcribe(self, picture: bytes) -> str:
-        """See `VisionModel.transcribe`. Raises Failure."""
+        """Return the text in a PNG or JPEG, with a description if the settings ask for it. Raises Failure if
+        the server fails or refuses, and InvalidInput if a setting or package is missing."""
         kind = "image/png" if picture.startswith(_PNG) else "image/jpeg"
         data = {"mimeType": kind, "data": base64.b64encode(picture).decode()}
         body = {
@@ -93,7 +94,7 @@ def _wait_s(answer: httpx.Response, details: list[Any]) -> float:
 
 def gemini(model: str, options: OcrOptions) -> GoogleModel:
     """Return a model of Gemini."""
-    allow = "Look at COMMONPLACE_GEMINI_API_KEY."
+    allow = "Check COMMONPLACE_GEMINI_API_KEY."
     server = _server("Gemini", options.gemini_url, allow, model, "gemini")
 
     def access() -> dict[str, str]:
@@ -108,7 +109,7 @@ def vertex(model: str, options: OcrOptions) -> GoogleModel:
     """Return a model of Vertex AI."""
     where = options.vertex_location
     host = "aiplatform.googleapis.com" if where == "global" else f"{where}-aiplatform.googleapis.com"
-    allow = "Look at `vertex_credentials_file` and the account's role (Vertex AI User)."
+    allow = "Check `vertex_credentials_file` and the account's role (Vertex AI User)."
     server = _server("Vertex AI", options.vertex_url or f"https://{host}", allow, model, "vertex_ai")
     below = f"/v1/projects/{options.vertex_project}/locations/{where}"
     path = f"{below}/publishers/google/models/{model}:generateContent"

@@ -62,7 +62,7 @@ class Hashing:
 
 
 def open_hashing(name: EmbedderName, options: EmbedderOptions) -> Hashing:  # noqa: ARG001 - it has none
-    """Open the embedder ``hashing:DIMENSION``. Raises InvalidInput."""
+    """Open the embedder ``hashing:DIMENSION``. Raises InvalidInput if the dimension is not from 8 to 4096."""
     return Hashing(int(name.model)) if name.model else Hashing()
 
 

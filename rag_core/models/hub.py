@@ -42,7 +42,7 @@ def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: Non
     """Download the model ``hf:ORG/NAME`` into ``model_dir`` and return its ORG/NAME.
 
     Without a revision in ``name``, the newest revision is downloaded. Every file must have the hash that the
-    hub lists.
+    hub lists. ``report`` is called with a sentence about each step.
 
     Raises:
         InvalidInput: the name is malformed.

@@ -29,7 +29,8 @@ def write_manifest(folder: Path, files: Iterable[str], **facts: str) -> None:
 
 def read_checked_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
     """Return the manifest of a folder, after reading all files to check that none has changed. Raises
-    FileNotFoundError if the manifest or a file is missing, and ModelMissing if a file has changed."""
+    FileNotFoundError if one is missing, and ModelMissing if one has changed: ``called`` begins that error,
+    ``remedy`` is its advice."""
     raw: dict[str, Any] = {}
     try:
         raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
@@ -60,7 +61,8 @@ def installing(model_dir: Path) -> Iterator[Path]:
 
 
 def publish_folder(staged: Path, target: Path, work: Path) -> None:
-    """Replace ``target`` by a finished folder in one step, so that ``target`` is never incomplete."""
+    """Replace ``target`` by the finished folder ``staged`` in one step, so that ``target`` is never
+    incomplete. A former ``target`` is moved into the folder ``work``."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         target.replace(work / "former")

@@ -37,7 +37,7 @@ def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
         opened.scores(_QUERY, _PASSAGES, began + _WITHIN_S)
     except TimeoutError:
         sentence = f"{options.name!r} did not score {len(_PASSAGES)} passages within {_WITHIN_S:g} seconds."
-        return Found("unreachable", sentence, "Check again in a moment, or choose a smaller one.")
+        return Found("unreachable", sentence, "Check again in a moment, or choose a smaller reranker.")
     except EmbedderError as error:
         missing = isinstance(error, ModelMissing) or not options.server
         return Found("not set up" if missing else "unreachable", error.message, error.next_step)
@@ -49,7 +49,7 @@ def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
     step = ""
     if needs_s > options.budget_s:
         enough = math.ceil(needs_s * 2) * 1000
-        step = f"Set `rerank_budget_ms` to {enough}, or choose a smaller one; else hits keep their order."
+        step = f"Set `rerank_budget_ms` to {enough}, or choose a smaller reranker. Otherwise it is not used."
     return Found("ready", sentence, step)
 
 
@@ -60,7 +60,7 @@ def check_ocr(setting: str, options: OcrOptions) -> Found:
     if setting == "off":
         return Found("not set up", "Pictures and scans are not read.", "Set `ocr` to `auto`.", goes=goes)
     if engine is None:
-        sentence = f"What reads pictures is not installed (`ocr: {setting}`)."
+        sentence = f"No program that reads pictures is installed (`ocr: {setting}`)."
         step = f"Install Tesseract, or run {install_line('ocr')}."
         return Found("not set up", sentence, step, goes=goes)
     chosen = f"`auto` chose {engine}; it" if setting == "auto" else engine

@@ -72,11 +72,12 @@ class VisionModel(Protocol):
 
     def transcribe(self, picture: bytes) -> str:
         """Return the text in a PNG or JPEG, with a description of the picture if the options ask for it.
-        Raises Failure, and InvalidInput if a setting or package is missing."""
+        Raises Failure if the server fails or refuses, and InvalidInput if a setting or package is missing."""
 
 
 class RemoteOcr:
-    """Reads pictures with a model on a server; see `extract.ocr.RemoteReader`."""
+    """An `extract.ocr.RemoteReader` for a model on a server. After a failure of the server, it is not asked
+    for a minute."""
 
     def __init__(self, name: str, backend: VisionModel, retry_s: float) -> None:
         self.name = name

@@ -68,14 +68,15 @@ class Ollama:
         self._package = ollama
 
     def client(self, read_s: float, call: Call | None = None) -> Client:
-        """Return a client of the server. The caller closes it."""
+        """Return a client of the server that waits at most ``read_s`` seconds for data. ``call`` can end its
+        request. The caller closes the client."""
         hooks = {"request": [call.hook] if call else []}
         url = self.server.url
         return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
 
     @contextmanager
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
-        """Context manager: turn errors of the package into a Failure, without the texts that were
+        """Context manager: turn errors of the package into a Failure. It does not quote the texts that were
         ``sent``."""
         try:
             with http_failures("what answers there is not Ollama"):
@@ -112,7 +113,7 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
         models = backend.brisk.list().models
     dimension, context = _sizes(facts)
     if not dimension or not context:
-        message = f"{backend.server.called} does not say what the model {model!r} is."
+        message = f"{backend.server.called} does not fully describe the model {model!r}."
         raise EmbedderError(message, "Update Ollama, or choose another model.")
     digest = next((known.digest for known in models if known.model == _tagged(model)), None) or ""
     family = family_of(name.model)
@@ -160,15 +161,15 @@ class _Embedding(Ollama):
 
 
 class OllamaChat(Ollama):
-    """A model that answers questions; see `LLM`."""
+    """A model of Ollama that answers questions; an `LLM`."""
 
     def __init__(self, model: str, options: LLMOptions) -> None:
         super().__init__(options.ollama_url, model, answers=True)
         self._options = options
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """See `LLM.chat`. The options are always the same, because other options would make the server load
-        the model again."""
+        """Return the answer in non-empty pieces, and store in ``call`` how the request ended. Raises Failure.
+        The options are always the same, because other options would make the server load the model again."""
         options = self._options
         numbers = {"temperature": options.temperature, "num_predict": options.max_tokens}
         numbers["num_ctx"] = options.context  # otherwise the beginning is cut silently
@@ -189,7 +190,7 @@ class OllamaChat(Ollama):
 
 
 class OllamaOcr(Ollama):
-    """A model that reads pictures; see `ocr.VisionModel`."""
+    """A model of Ollama that reads pictures; an `ocr.VisionModel`."""
 
     def __init__(self, model: str, options: OcrOptions) -> None:
         super().__init__(options.ollama_url, model, timeout="extractor_timeout_s")
@@ -198,7 +199,8 @@ class OllamaOcr(Ollama):
         self._sees = False
 
     def transcribe(self, picture: bytes) -> str:
-        """See `VisionModel.transcribe`. A model without vision ignores the picture and invents a text."""
+        """Return the text in a PNG or JPEG, with a description if the settings ask for it. Raises Failure,
+        also for a model without vision, which would invent a text."""
         client = self.client(self._timeout_s)
         with closing(client), self.explained():
             if not self._sees:
@@ -216,7 +218,8 @@ class OllamaOcr(Ollama):
 
 
 def list_models(url: str) -> list[OllamaModel]:
-    """Return the models of the server, embedding models first. Raises EmbedderError."""
+    """Return the models of the server, embedding models first. Raises EmbedderError if the server does not
+    answer or fails."""
     ollama = Ollama(url)
     with ollama.server.explained(), closing(ollama.client(CHECK_S)) as client, ollama.explained():
         models = [model for model in client.list().models if model.model]
@@ -237,7 +240,8 @@ def list_models(url: str) -> list[OllamaModel]:
 
 
 def answering_ollama(options: LLMOptions) -> list[str]:
-    """Return the names of the models that can chat. Raises EmbedderError."""
+    """Return the names of the models that can chat. Raises EmbedderError if the server does not answer or
+    fails."""
     return [f"ollama:{model.called}" for model in list_models(options.ollama_url) if model.chats]
 
 

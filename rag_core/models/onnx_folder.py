@@ -88,17 +88,20 @@ def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
 
 def folder_of(model: str, model_dir: Path) -> Path:
     """Return the folder of ``model``: an absolute path, or the ORG/NAME of an installed model. Raises
-    ModelMissing."""
+    ModelMissing if there is no such folder."""
     folder = model_dir / Path(model).expanduser()  # an absolute path stays what it is
     if not folder.is_dir() or ".." in Path(model).parts:
-        step = "Write the whole path of a folder, or fetch it with `commonplace model install hf:ORG/NAME`."
+        step = (
+            "Write the whole path of a folder, or download it with `commonplace model install hf:ORG/NAME`."
+        )
         raise ModelMissing(f"There is no model {model!r}.", step)
     return folder
 
 
 def opened_card(folder: Path) -> tuple[ModelCard, str]:
-    """Return the card of the model in ``folder``, and a digest of its graph and tokenizer. Raises what
-    ``read_card`` raises, and ModelMissing if a file of an installed model has changed."""
+    """Return the card of the model in ``folder``, and a digest of its graph and tokenizer. Raises one of
+    `MODEL_ERRORS` if a file is missing or invalid, and ModelMissing if a file of an installed model has
+    changed."""
     if (folder / MANIFEST_FILE).is_file():
         remedy = "Install it again: `commonplace model install hf:ORG/NAME`."
         read_checked_manifest(folder, f"The model {folder.name!r}", remedy)
@@ -133,8 +136,8 @@ def check_onnx(need: Need) -> Found:
             return Found("not set up", error.message, error.next_step)
     names = tuple(f"onnx:{name}" for name in installed)
     if not names and not need.models:
-        step = "Fetch one with `commonplace model install hf:ORG/NAME`, or name a folder: `onnx:FOLDER`."
-        return Found("not set up", "No model that embeds was fetched.", step)
+        step = "Download one with `commonplace model install hf:ORG/NAME`, or name a folder: `onnx:FOLDER`."
+        return Found("not set up", "No embedding model was downloaded.", step)
     step = "Name one as the embedder of a store: `onnx:ORG/NAME` or `onnx:FOLDER`."
     sentence = f"Models from the hub that are installed: {', '.join(installed) or 'none'}."
     return Found("ready", sentence, step, embedders=names)

@@ -52,7 +52,8 @@ def server_at(url: str, setting: str, model: str = "") -> Server:
 
 
 def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
-    """Turn an error response into a Failure, without the ``key`` and the texts that were ``sent``."""
+    """Turn an error response into a Failure. It quotes neither the ``key`` nor the texts that were
+    ``sent``."""
     status, message = answer.status_code, _said_by(answer)
     if status == 404:
         return Failure("no model")
@@ -77,8 +78,8 @@ def _said_by(answer: httpx.Response) -> str:
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
     """Open the embedder ``openai:MODEL``, embedding one text to learn its dimension. Raises InvalidInput
-    without an address, Unreachable if nothing answers or the key is refused, ModelMissing, or another
-    EmbedderError."""
+    without an address, Unreachable if nothing answers or the key is refused, ModelMissing if the server lacks
+    the model, or another EmbedderError."""
     if not options.openai_url:
         message = f"The embedder {str(name)!r} needs the address of its server."
         raise InvalidInput(message, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
@@ -127,7 +128,8 @@ class _Embedding:
 
 
 class OpenAIChat:
-    """A model that answers questions; see `LLM`. Raises InvalidInput without an address."""
+    """A model with OpenAI's protocol that answers questions; an `LLM`. Raises InvalidInput if the setting
+    `chat_base_url` is missing."""
 
     def __init__(self, model: str, options: LLMOptions) -> None:
         if not options.openai_url:
@@ -137,7 +139,8 @@ class OpenAIChat:
         self._options = options
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """See `LLM.chat`. The model's thoughts are left out."""
+        """Return the answer in non-empty pieces, and store in ``call`` how the request ended. What the server
+        marks as thoughts is left out. Raises Failure if the server fails."""
         options = self._options
         conversation = [asdict(message) for message in messages]
         body: dict[str, Any] = {"model": self.server.model, "messages": conversation, "stream": True}
@@ -177,7 +180,8 @@ class OpenAIChat:
 
 
 def list_model_names(server: Server, key: str) -> list[str] | None:
-    """Return the models that the server lists; None if the server has no such list. Raises Unanswered."""
+    """Return the models that the server lists; None if the server has no such list. Raises Unanswered if the
+    server does not answer, refuses access or fails."""
     status, answer = probe(server, "/models", key)
     data = answer.get("data") if isinstance(answer, dict) else None
     if status != 200 or not isinstance(data, list):
@@ -188,7 +192,7 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
 
 def answering_openai(options: LLMOptions) -> list[str]:
     """Return the names of all models of the server, because the protocol does not say which of them can
-    answer. Raises Unanswered."""
+    answer; [] without a server. Raises Unanswered if the server does not answer, refuses access or fails."""
     if not options.openai_url:
         return []
     server = server_at(options.openai_url, "chat_base_url")
@@ -201,7 +205,7 @@ def check_openai(need: Need) -> Found:
     settings, url, key = need.settings, need.options.openai_url, need.options.openai_key
     if not url:
         step = written("embedding_base_url", "http://127.0.0.1:1234/v1", settings.config_file)
-        return Found("not set up", "No address is set.", step)
+        return Found("not set up", "No address of an embedding server is set.", step)
     setting = "embedding_base_url" if settings.embedding_base_url else "chat_base_url"
     server = server_at(url, setting)
     models = list_model_names(server, key)

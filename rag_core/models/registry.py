@@ -49,7 +49,8 @@ class Facts(NamedTuple):
 
 
 def known_facts(name: str) -> Facts | None:
-    """Return the facts of an embedder; None if only its model can tell them. Raises InvalidInput."""
+    """Return the facts of an embedder; None if only its model can tell them. Raises InvalidInput for an
+    unknown name."""
     row = parse_name(name).row
     if row.shape:
         return Facts(*row.shape)
@@ -59,8 +60,8 @@ def known_facts(name: str) -> Facts | None:
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
-    """Return the facts of an embedder. It is opened only if they are not known. Raises what
-    ``open_embedder`` raises."""
+    """Return the facts of an embedder. Only if they are not known, it is opened by ``open_it``. Raises
+    InvalidInput for an unknown name, and EmbedderError if it cannot be opened."""
     return known_facts(name) or _facts(open_it(name))
 
 
@@ -69,15 +70,17 @@ def _facts(opened: Embedder) -> Facts:
 
 
 def takes_dimension(name: str) -> bool:
-    """Whether this embedder can produce vectors of another length than the model's own."""
+    """Whether a dimension can be added to the name of this embedder, to shorten its vectors. False if the
+    name has one already."""
     parsed = parse_name(name)
     mark = parsed.row.after.before_dimension
     return parsed.dimension is None if mark == "@" else bool(mark) and not parsed.model
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
-    """Return the full name of the embedder with vectors of ``dimension`` numbers (None: the model's own).
-    Raises InvalidInput if the model cannot produce such vectors, and otherwise as ``facts_of``."""
+    """Return the full name of the embedder with vectors of ``dimension`` numbers (None: as ``name`` has it).
+    Raises InvalidInput for an unknown name or an impossible dimension, and EmbedderError if ``opened`` cannot
+    open it."""
     parsed = parse_name(name)
     if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
         return str(parsed)
@@ -89,7 +92,8 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 
 
 def open_llm(name: str, options: LLMOptions) -> LLM:
-    """Return the answering model called ``name``. Its server is not asked yet. Raises InvalidInput."""
+    """Return the answering model called ``name``. Its server is not asked yet. Raises InvalidInput for an
+    unknown name or a missing address."""
     from rag_core.models.chat import parse_llm
 
     provider, model = parse_llm(name)
@@ -120,8 +124,8 @@ class CircuitBreaker:
 
     @contextmanager
     def guard(self, server: str) -> Iterator[None]:
-        """Context manager around requests to a server. While the circuit is open, the last error is raised at
-        once."""
+        """Context manager around requests to ``server``. Within 15 seconds after a request that failed
+        slowly, its error is raised at once instead."""
         failed_at, error = self._failed.get(server, (0.0, None))
         if error is not None and time.monotonic() - failed_at < _OPEN_S:
             raise type(error)(error.message, error.suggestion)
@@ -150,7 +154,8 @@ class SharedEmbedders:
         self.breaker = CircuitBreaker()
 
     def get(self, name: str) -> Embedder:
-        """Return the embedder called ``name``, opened once. Raises what ``open_embedder`` raises."""
+        """Return the embedder called ``name``, opened once. Raises InvalidInput for an unknown name, and
+        EmbedderError if it cannot be opened."""
         with self._lock:
             opening = self._opening.setdefault(name, threading.Lock())
         with opening:

@@ -68,8 +68,8 @@ class PriorityLock:
 
     @contextmanager
     def hold(self, *, question: bool) -> Iterator[None]:
-        """Context manager: hold the lock. Raises TimeoutError if the lock is not free in time for a
-        question."""
+        """Context manager: hold the lock. Raises TimeoutError if a question does not get it within 10
+        seconds; documents wait for any time."""
         timeout_s = QUESTION_PATIENCE_S if question else None
         with self._changed:
             self._questions += question

@@ -144,7 +144,8 @@ class RerankServer:
 
 
 def open_reranker(options: RerankerOptions) -> Reranker:
-    """Open the reranker in the settings. A server is not asked yet. Raises what `CrossEncoder` raises."""
+    """Open the reranker in the settings. A server is not asked yet. Raises ModelMissing if there is no such
+    folder, and EmbedderError if the model cannot be run."""
     reranker: Reranker = options.row.opener(options)
     return reranker
 
@@ -170,9 +171,9 @@ class SharedReranker:
         return leaves(self._options.server)
 
     def scores(self, query: str, passages: Sequence[str], *, again: bool = False) -> list[float]:
-        """Return the scores of ``passages``. Recent results are cached. With ``again``, a cached error is
-        raised again, so that all pages of a list have the same order. Raises EmbedderError if the scores are
-        not ready in time."""
+        """Return one number for each passage, in order; higher fits better. Results are cached. Raises
+        EmbedderError if they are not ready in time. With ``again``, a cached error is raised again, so that
+        all pages of a list agree."""
         key = (query, *passages)
         known = self._known.get(key)
         if known is None or (isinstance(known, EmbedderError) and not again):

@@ -32,10 +32,13 @@ _WORD = 4  # a shorter text appears in many answers
 
 
 class Failure(Exception):
-    """The error of a request to a server. ``reason`` is the end of a sentence.
+    """The error of a request to a server. ``reason`` is the end of a sentence. ``kind`` tells what failed.
 
     *away*: nothing answers. *busy*: try again, after ``wait_s`` seconds if given. *failed*: an error of the
     server. *slow*: no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
+
+    *no access*: the key is missing or refused. *redirects*: the server names another address. *no model*, *no
+    chat*, *no vision*: the server lacks the model, or the model cannot do this.
     """
 
     def __init__(self, kind: FailureKind, reason: str = "", wait_s: float = 0.0) -> None:
@@ -44,7 +47,8 @@ class Failure(Exception):
 
     @classmethod
     def of(cls, status: int, answer: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Self:
-        """Return the failure for an HTTP status, whatever the server."""
+        """Return the failure for an HTTP status, whatever the server. Its reason quotes ``answer``, the
+        server's message, without ``secrets`` and without the ``sent`` texts."""
         if 300 <= status < 400:
             return cls("redirects", f"status {status}")
         if status in (401, 403):
@@ -55,8 +59,8 @@ class Failure(Exception):
         return cls("refused" if 400 <= status < 500 else "failed", reason)
 
     def backoff_s(self, attempt: int, retry_s: float) -> float:
-        """Return the seconds to wait before the next attempt, doubled each time. ``attempt`` counts from
-        0."""
+        """Return the seconds to wait after the failed ``attempt``, which counts from 0: ``retry_s``, doubled
+        each time, or longer if the server asks for it."""
         return min(_LONGEST_WAIT_S, max(self.wait_s, retry_s * float(2**attempt)))
 
 
@@ -86,7 +90,9 @@ class Server:
         away = f"{called} is not running." if is_local_server(self.url) else f"{called} does not answer."
         timeout = "llm_timeout_s" if self.answers else self.timeout
         hint = "Ask again, or look at its log." if self.answers else "The text can still be found by words."
-        broken = f"{called} broke off." if self.answers else f"The model {model!r} crashes on the text."
+        broken = (
+            f"{called} broke off its answer." if self.answers else f"The model {model!r} crashes on the text."
+        )
         moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
             "away": (away, self.start),
@@ -94,11 +100,11 @@ class Server:
             "slow": (f"{called} did not answer in time.", f"Try again, or set `{timeout}` higher."),
             "failed": (f"{called} failed: {reason}.", "Look at the server's log."),
             "no access": (f"{called} refuses access ({reason}).", self.allow),
-            "redirects": (moved, "If you trust that address, set it."),
+            "redirects": (moved, "If you trust that address, put it into the settings."),
             "no model": (f"{called} does not have the model {model!r}.", self.fetch),
             "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
             "no vision": (f"The model {model!r} of {called} sees no pictures.", "Choose another as `ocr`."),
-            "too long": (f"The model {model!r} finds the text too long.", hint),
+            "too long": (f"The text is too long for the model {model!r}.", hint),
             "crashed": (broken, hint),
             "refused": (f"{called} refuses: {reason}.", "Look at the server's log."),
         }[failure.kind]

@@ -33,8 +33,9 @@ def with_states(graph: bytes, width: int) -> tuple[bytes, str]:
 
 
 def nearness(question: _Array, passage: _Array) -> float:
-    """Return the mean, over the tokens of a question, of the cosine to the nearest token of a passage. Both
-    arguments are vectors of tokens, shape (tokens, dimension), without the special tokens at both ends."""
+    """Return the mean, over the tokens of a question, of the cosine to the nearest token of a passage; 0 if
+    one has no tokens. Arguments are vectors of tokens, shape (tokens, dimension), without the special tokens
+    at both ends."""
     if not len(question) or not len(passage):
         return 0.0
     return float((_scaled(question) @ _scaled(passage).T).max(1).mean())

@@ -64,8 +64,8 @@ class Transformer:
         self.outputs = {tensor.name: len(tensor.shape) for tensor in self._session.get_outputs()}
 
     def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> _Array:
-        """Return ``output`` of the graph for one text, or for a pair with its ``segments``. The first axis
-        has length 1."""
+        """Return ``output`` of the graph for one text, or for a pair of texts with ``segments``: 0 or 1 for
+        each token. The first axis has length 1."""
         given = {
             "input_ids": ids,
             "attention_mask": [1] * len(ids),
@@ -86,7 +86,7 @@ class Encoder:
         tokenizer: The file with the tokenizer.
         max_tokens: Maximum number of tokens of a text, including special ones.
         pooling: How the vectors of tokens become one vector.
-        width: As for `Transformer`.
+        width: The length of the vectors of a built-in embedder; 0 for any other model.
 
     """
 

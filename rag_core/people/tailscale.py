@@ -155,8 +155,8 @@ def _unsafe(program: str, forwards: Sequence[_Forward]) -> list[str]:
     for forward in forwards:
         if not forward.address:
             warnings.append(
-                f"Port {forward.port} forwards to this app as plain TCP, without logins: anybody there can"
-                f" pass for you. Undo it now: {_typed(program, 'serve', forward.flag, 'off')}"
+                f"Port {forward.port} forwards to this app as plain TCP, without logins: whoever reaches it"
+                f" can pass for you. Undo it now: {_typed(program, 'serve', forward.flag, 'off')}"
             )
         elif forward.is_funnel:
             close = _typed(program, "serve", "--bg", forward.flag, str(forward.target))

@@ -93,7 +93,8 @@ def service_here(data_dir: Path) -> Service:
 
 
 def install(service: Service) -> None:
-    """Write the file of a service and start the service, now and at each login. Raises RagError."""
+    """Write the file of a service and start the service, now and at each login. Raises RagError if the file
+    cannot be written or the system refuses."""
     try:
         service.file.parent.mkdir(parents=True, exist_ok=True)
         service.file.write_bytes(service.content)
@@ -110,7 +111,8 @@ def install(service: Service) -> None:
 
 
 def remove(service: Service) -> bool:
-    """Stop a service and remove its file. Return whether there was a service. Raises RagError."""
+    """Stop a service and remove its file. Return whether there was a service. Raises RagError if the system
+    refuses."""
     if not service.file.exists():
         return False
     is_known = _succeeds(service.is_known)
@@ -214,7 +216,7 @@ def _run(program: str, arguments: Sequence[str]) -> None:
     if done.returncode and not may_fail:
         output = " ".join(f"{done.stderr} {done.stdout}".split())[:300] or "it said nothing."
         words = " ".join((program, *arguments))
-        raise RagError(f"`{words}` failed: {output}", "Mend that, then try it again.")
+        raise RagError(f"`{words}` failed: {output}", "Correct what it says, then try again.")
 
 
 def _called(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

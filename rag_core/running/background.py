@@ -28,7 +28,8 @@ _tried: dict[_Key, float] = {}  # time of the last try to send a backlog
 
 
 def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
-    """Request an update of ``store`` from its sources, and run the request in the background."""
+    """Request an update of ``store`` from its sources, and run the request in the background. With ``force``,
+    unchanged files are read, too."""
     library.jobs.request(viewer, store, force=force)
     go_on(library, viewer, store)
 

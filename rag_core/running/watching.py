@@ -68,7 +68,8 @@ class FileThrottle:
     _files: dict[str, _Written] = field(default_factory=dict)
 
     def ready(self, changed: Iterable[str], now: float) -> set[str]:
-        """Return the files to read now, among those that just ``changed`` and those held back earlier."""
+        """Return the files to read now, among those that just ``changed`` and those held back earlier.
+        ``now`` is in seconds, from `time.monotonic`."""
         for path in changed:
             file = self._files.setdefault(path, _Written(due=now))
             file.changed, file.is_held = now, True
@@ -93,11 +94,11 @@ def watch(
     *,
     scan_first: bool = True,
 ) -> None:
-    """Watch the folders of all stores until ``stop`` is set, and request that changes are read.
-    ``begin(store)`` starts the job.
+    """Watch the folders of all stores until ``stop`` is set, and request that changes are read. ``begin``
+    gets the name of a store with a new request, and must start a job without waiting for its end.
 
-    With ``scan_first``, earlier changes are requested, too. A folder that vanished is compared again when it
-    is back.
+    With ``scan_first``, changes made before the start are requested, too. A folder that vanished is compared
+    again when it is back.
     """
     known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
     rescan_at = time.monotonic() + RESCAN_S
@@ -119,7 +120,8 @@ def watch(
 
 
 def request_changes(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
-    """Let every store look for changes in its folders once, now. ``begin(store)`` starts the job."""
+    """Let every store look for changes in its folders once, now. ``begin`` gets the name of each store with
+    changes, and must start a job without waiting for its end."""
     _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
 
 

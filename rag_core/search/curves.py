@@ -43,8 +43,8 @@ class _Dated(Protocol):
 
 
 def with_newness(values: Sequence[float], dated: Sequence[_Dated], recency: float) -> list[float]:
-    """Return the values, each raised by up to ``recency``. The newest ISO date adds all of it, and each year
-    before that adds half as much. The date '' is the oldest."""
+    """Return the values, each plus ``recency`` if its item has the newest date, and half as much for each
+    year that its item is older. The ``date`` of an item is ISO 8601; '' adds nothing."""
     days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in dated]
     newest = max(days, default=0)
     return [value + recency * 2 ** ((day - newest) / _YEAR) for value, day in zip(values, days, strict=True)]

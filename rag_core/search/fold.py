@@ -48,7 +48,9 @@ class Folding:
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
     def look_at(self, groups: Mapping[str, Sequence[Weighed]], document_of: Mapping[int, int]) -> None:
-        """Remember the texts of all passages of each document. Call this before `add`."""
+        """Remember which texts each document has. Call this before `add`, which compares them. ``groups``
+        maps a text to the passages that have it, and ``document_of`` the id of a chunk to the id of its
+        document."""
         for text, group in groups.items():
             for passage in group:
                 self._texts.setdefault(document_of[passage.candidate.chunk_id], []).append(text)
@@ -56,8 +58,9 @@ class Folding:
     def add(
         self, text: str, group: Sequence[Weighed], document_of: Mapping[int, int], *, nearly: bool
     ) -> FoldedResult | None:
-        """Add a group of equal passages. Return the new result, or None if the group belongs to an earlier
-        result. With ``nearly``, a group that is nearly equal to an earlier result belongs to it, too."""
+        """Add ``group``, passages with the same ``text``, best first. Return the new result, or None if the
+        group belongs to an earlier result. With ``nearly``, a group that is nearly equal to an earlier result
+        belongs to it, too."""
         passages: dict[int, Weighed] = {}
         for passage in group:
             passages.setdefault(document_of[passage.candidate.chunk_id], passage)

@@ -30,18 +30,20 @@ class Scope:
     store: Store
     index: VectorIndex
     vector: Vectors | None = None  #: The query's vector; None if only words can be searched.
-    identity_id: int = 0  #: The row of the embedder in ``identities``.
-    scale: Calibration | QuestionScale | None = None  #: Converts similarities to the question.
-    highest: float = HIGHEST  #: `Calibration.highest` of the store.
+    identity_id: int = 0  #: The id of the embedder in the table ``identities``; 0 without one.
+    #: Converts similarities to the built-in model's scale; None if they are used as measured.
+    scale: Calibration | QuestionScale | None = None
+    highest: float = HIGHEST  #: The similarity that passages rarely exceed if nothing answers the query.
     real: frozenset[str] = frozenset()  #: The words of the query that are in the embedder's vocabulary.
-    nearness: Nearness | None = None  #: Compares the query with passages token by token.
+    nearness: Nearness | None = None  #: Compares tokens; None if the embedder cannot.
     #: The error because of which there is no vector; None if there is no error.
     trouble: RagError | None = None
 
 
 def mode_of(db: sqlite3.Connection, scope: Scope, asked: Interpreted, wanted: Mode, pending: int) -> Mode:
-    """Return the mode in which a store can be searched while ``pending`` of its texts are not embedded
-    yet."""
+    """Return the mode in which a store is searched: ``wanted``, or ``lexical`` if there is no vector or no
+    text to compare. *Hybrid* also becomes ``lexical`` while ``pending`` texts, at least three quarters of
+    all, are not embedded."""
     if scope.vector is None or not asked.query.text:
         return "lexical"
     if wanted == "hybrid" and pending:  # a few vectors would displace better passages by words
@@ -55,7 +57,7 @@ class Pool:
     """The candidates of one store, all read in one snapshot of it."""
 
     candidates: Sequence[Candidate]
-    information: Mapping[str, float]  #: The information of each unit of the query.
+    information: Mapping[str, float]  #: The IDF of each unit of the query, see `weigh`.
     texts: Mapping[int, lexical.SearchText]  #: The text of each candidate that is weighed, by chunk id.
 
 
@@ -101,7 +103,7 @@ def nearest(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) 
     """Return the ``count`` nearest eligible chunks: chunk id → similarity.
 
     The index ignores viewers and some filters, so it is asked for more until enough of its matches are
-    eligible. A large or remote one rounds its numbers, so there the similarity is computed from the store's
+    eligible. A large or remote index rounds its numbers, so the similarity is then computed from the store's
     vectors.
     """
     if scope.vector is None:

@@ -24,8 +24,8 @@ _STEP = 0.03  # nearness that one place in the order is worth
 
 
 def looked_at(hits: Sequence[Hit], nearness: Nearness) -> list[Hit]:
-    """Return the hits. If the first `LOOKED_AT` hits contain few words of the question, they get a new order.
-    Scores are adjusted so that they never rise down the list."""
+    """Return the hits, with the first `LOOKED_AT` of them ordered by ``nearness`` if each of these has at
+    most a third of the question's words. Scores are then adjusted so that they never rise down the list."""
     first = [hit for hit in hits[:LOOKED_AT] if hit.words_share is not None]
     if len(first) < 2 or any((hit.words_share or 0) > _FEW_WORDS for hit in first):
         return [*hits]

@@ -23,8 +23,8 @@ _MOST_NAMED = 8
 
 
 def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
-    """Return one notice for each reason why stores are searched by words only. ``reasons`` are by store
-    name."""
+    """Return one notice for each reason why stores are searched by words only, with the names of these
+    stores. ``reasons`` maps the name of a store to the error that is the reason."""
     stores: dict[str, tuple[RagError, list[str]]] = {}
     for name, error in reasons.items():
         stores.setdefault(str(error), (error, []))[1].append(name)

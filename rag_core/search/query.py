@@ -76,10 +76,11 @@ NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
 
 
 def parse(raw: str, properties: Collection[str] = ()) -> Query:
-    """Parse a query as typed. A key is a filter if it is in FILTERS, or if its `key_of` is in ``properties``.
-    Raises InvalidInput if the query is too long, has too many operators, or has an impossible date."""
+    """Parse a query as typed. ``KEY:value`` is a filter if KEY is the name of one, or if its `key_of` is in
+    ``properties``. Raises InvalidInput if the query is too long, has too many operators, or has an impossible
+    date."""
     if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
-        advice = f"Use at most {MAX_BYTES:,}; a few words find most."
+        advice = f"Use at most {MAX_BYTES:,} bytes; a few words find most."
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
     if len(raw) > MAX_LENGTH:
         return _pasted(raw)
@@ -285,8 +286,9 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
 
 
 def asked(raw: str, filters: Filters | None = None, properties: Collection[str] = ()) -> Query:
-    """Parse a query as `parse` does, and also require ``filters`` of a document. Raises InvalidInput as
-    `parse`, and EmptyQuery for an empty query."""
+    """Parse a query as `parse` does. The result also requires that a document matches ``filters``. Raises
+    EmptyQuery if the query asks for nothing, and InvalidInput if it is too long, has too many operators, or
+    has an impossible date."""
     query = parse(raw, properties)
     if filters is not None and filters != Filters():
         both, beside = merge(query.filters, filters)
@@ -309,8 +311,8 @@ def _storable(text: str) -> str:
 
 
 def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
-    """Return filters from (key, value) pairs. Values of one key are alternatives. Raises InvalidInput with
-    the key and the allowed values."""
+    """Return filters from (key, value) pairs. Values of one key are alternatives. Raises InvalidInput for an
+    unknown key or an impossible value; the error names the allowed ones."""
     values_of: dict[str, Any] = {}
     for key, value in pairs:
         kind = _FILTERS.get(key.lower())
@@ -326,17 +328,21 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 
 
 def day(key: str, value: str) -> str:
-    """Return the first day that ``value`` names, as in `text.days.span`. Raises InvalidInput with ``key`` in
-    its message."""
+    """Return the first day that ``value`` names, such as *last week*, as an ISO date. Raises InvalidInput if
+    it names no day; the error calls the filter ``key``."""
     if (days := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {DAY_EXAMPLES}.")
     return days[0]
 
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
-    """Combine two filters that must both hold, and return them as two. The first result has the fields of
-    both. If both have a field, the second result has the values of ``second``. Raises InvalidInput for too
-    many filters."""
+    """Combine two conditions, both of which a document must meet, and return two again, because values of one
+    field are alternatives. If both have a field, the first result has the values of ``first``, the second
+    those of ``second``.
+
+    All else is in the first result. Of two dates the narrower counts. Raises InvalidInput for more than 100
+    values.
+    """
 
     def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
         names = [f.name for f in fields(Filters) if f.name not in ("after", "before", "since")]

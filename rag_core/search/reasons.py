@@ -50,7 +50,8 @@ def words_held(
 
     Args:
         query: The query.
-        words: Its words as typed, each with its units.
+        words: Its words as typed, each with its units: itself, or its pairs of characters if it is in a
+            script without spaces.
         present: The units in the passage.
         elsewhere: The units that are only in other passages of its document.
 

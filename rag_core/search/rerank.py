@@ -36,7 +36,7 @@ def reranked(
         may_leave: Stores whose private notes a model on another machine may read; hits of others keep their
             places.
         viewer: Who is asking; only the owner is told why the reranker failed.
-        again: Whether this is a further page of the list.
+        again: Whether this is a further page of the list, which must have the order of the first one.
 
     """
     places: list[int] = []

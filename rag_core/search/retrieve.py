@@ -69,7 +69,7 @@ class SearchOptions:
 class Tally:
     """The counts of a list of results."""
 
-    known: int = 0  #: Minimum length of the list.
+    known: int = 0  #: Number of results so far that are listed; more may follow.
     scores: list[float] = field(default_factory=list)  #: The scores of all results that were weighed.
     below: list[float] = field(default_factory=list)  #: The scores under ``min_score``.
     fitting: list[FoldedResult] = field(default_factory=list)  #: The results that fit.

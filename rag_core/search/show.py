@@ -20,7 +20,8 @@ from rag_core.types import Document, Forms, Hit, Query, Viewer
 def hits(
     db: sqlite3.Connection, store: str, places: Sequence[FoldedResult], most: float, viewer: Viewer
 ) -> list[Hit]:
-    """Create a hit for each result, with no score above ``most``."""
+    """Create a hit for each result, with no score above ``most``. A result is left out if all its documents
+    were deleted meanwhile."""
     ids: list[int] = []
     for place in places:
         ids += [passage.candidate.chunk_id for passage in place.passages]

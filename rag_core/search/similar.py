@@ -20,7 +20,8 @@ _RELEVANT = (UNRELATED + NEIGHBOURS) / 2
 
 
 def mean_vector(db: sqlite3.Connection, identity_id: int, chunk_ids: Iterable[int]) -> Vectors | None:
-    """Return the mean of the vectors of chunks, scaled to length 1; None if no chunk has a vector."""
+    """Return the mean of the vectors of chunks (at most the first 200), scaled to length 1; None if no chunk
+    has a vector."""
     embedded, vectors = embeddings.vectors_of(db, identity_id, list(chunk_ids)[:_MOST_PASSAGES])
     if not embedded:
         return None

@@ -182,7 +182,8 @@ def left_out_spans(
     nothing else would be left.
 
     These parts are tags, comments and character references of Markdown, unless one of the ``spans`` begins or
-    ends in them. The ``furniture`` is also left out, unless only the furniture contains the spans.
+    ends in them. The ``furniture`` (repeated text, such as footers) is also left out, unless only it contains
+    the spans.
     """
     tags: list[Span] = []
     if file_type == "markdown" and ("<" in text or "&" in text):

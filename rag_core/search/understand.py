@@ -35,7 +35,7 @@ def understand(
     mode: Mode,
     known: Set[str] = frozenset(),
 ) -> Interpreted:
-    """Interpret a query of `asked` and its ``filters`` for these stores.
+    """Interpret a query that `asked` parsed, and its ``filters``, for these stores.
 
     A key that names a property of a document becomes a filter. Words that no passage has are replaced by
     similar words, except ``known`` words, which are not typing errors.

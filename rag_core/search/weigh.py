@@ -90,7 +90,7 @@ class Candidate(NamedTuple):
     date: str = ""  #: The date of its document; ISO 8601.
     #: Rarer units anywhere in its document, if they are far apart and this passage has most of them.
     of_document: frozenset[str] = frozenset()
-    length: int = 1  #: Number of passages of its document; known if ``of_document`` is.
+    length: int = 1  #: Number of passages of its document; 1 if ``of_document`` is empty.
 
 
 class Weighed(NamedTuple):
@@ -100,7 +100,7 @@ class Weighed(NamedTuple):
     score: float  #: From 0 to 1, never rising down the list.
     reasons: tuple[str, ...]
     bm25: float | None = None  #: BM25 of the passage; None if words do not count.
-    words_share: float | None = 1.0  #: As in `Hit`.
+    words_share: float | None = 1.0  #: Share of the query's words in it or its document.
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +167,11 @@ def weigh(
     Args:
         candidates: The passages of `gather`.
         query: The interpreted query.
-        idf: The information of each unit of the query.
+        idf: The IDF of each unit of the query; a unit is a word, or two Chinese characters.
         mode: What counts: words, meaning or both.
         recency: How much newer documents are preferred, 0 to 1.
         real: The words that the embedder's vocabulary has.
-        highest: `Calibration.highest` of the store.
+        highest: The similarity that passages rarely exceed if nothing answers the query.
 
     """
     asked = _asked(query, idf, mode, highest)

@@ -14,7 +14,8 @@ from rag_core.types import NAME, StoreInfo, Viewer
 
 
 def info(store: Store, viewer: Viewer) -> StoreInfo:
-    """Return facts about a store, with counts of the documents that ``viewer`` may see."""
+    """Return facts about a store, with counts of the documents that ``viewer`` may see. For a guest, what
+    only the owner may know (such as the size, folders and failures) is 0 or empty."""
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)

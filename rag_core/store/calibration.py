@@ -1,7 +1,9 @@
 """Measures the typical similarities of an embedder in a store, and converts them to one common scale.
 
 Each model has its own scale: unrelated texts have a cosine of 0.1 with one model and of 0.75 with another.
-Two levels are measured on the store's own vectors.
+
+Two levels are measured on the store's own vectors: how similar passages of different documents usually are,
+and how similar neighbouring passages are.
 
 Similarities are then converted to the scale of the built-in model, for which ranking and scores were tuned.
 """
@@ -27,7 +29,8 @@ SAMPLE = 400
 """Maximum number of passages in the measured sample, two of each document."""
 
 GROWTH = 4
-"""An embedder is measured again when its store has this many times as many vectors."""
+"""An embedder is measured again when its store has this many times as many vectors as at the last
+measurement."""
 
 GROWTH_OF_FEW = 2
 """The factor that replaces GROWTH while the store has too few documents to measure passages."""
@@ -85,9 +88,9 @@ class Calibration:
         return max([HIGHEST, *[level.highest for level in self.levels or ()]]) if self.is_scale else HIGHEST
 
     def for_question(self, question: Vectors) -> Calibration | QuestionScale | None:
-        """Return the converter for similarities to a question, or None for the built-in model, which needs no
-        conversion. If questions were not measured, the result is this calibration, which was measured between
-        passages."""
+        """Return the object whose ``apply`` converts similarities to a question, or None for the built-in
+        model, which needs no conversion. ``question`` is a vector. If questions were not measured, the result
+        is this calibration, which was measured between passages."""
         if self.is_scale:
             return None
         return scale_of(self.levels or (), question) or self
@@ -118,22 +121,24 @@ def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OW
 
 
 def of_active(db: sqlite3.Connection, viewer: Viewer = OWNER) -> Calibration | None:
-    """Return the calibration of the embedder whose vectors are searched, as `calibration_of` does."""
+    """Return the calibration of the embedder whose vectors are searched, or None if there are no vectors or
+    it was not measured. For guests, it is measured on public documents if the store has private ones."""
     active = active_identity(db)
     return calibration_of(db, active.id, viewer) if active else None
 
 
 def of_guests(db: sqlite3.Connection) -> Calibration | None:
-    """Return the active embedder's calibration for guests, measured on public documents."""
+    """Return the calibration of the embedder whose vectors are searched, measured on public documents.
+    Returns None if it was not measured."""
     return of_active(db, _GUEST)
 
 
 def renew_calibration(store: Store, embed_probes: EmbedProbes) -> None:
-    """Measure the embedder that runs use if that is due, both on all documents and on the public ones.
+    """Measure the similarities of the embedder that runs use, and store the result, on all documents and on
+    the public ones. Does nothing if no measurement is due, or if there are too few vectors.
 
-    That is due if the embedder was never measured, or if the number of vectors has grown by
-    `Calibration.growth`. Nothing is stored if `measure` returns None. ``embed_probes`` is called once if
-    anything is measured.
+    One is due if the embedder was never measured, or if the number of vectors has grown by
+    `Calibration.growth`. ``embed_probes`` is called once if anything is measured; its errors are raised.
     """
     measured: dict[str, Calibration] = {}
     embedded: dict[str, Vectors] = {}
@@ -176,8 +181,8 @@ def measure(
     is_scale: bool = False,
     is_public: bool = False,
 ) -> Calibration | None:
-    """Measure an embedder on a sample of a store. Returns None if nothing could be measured. The sample
-    depends only on the store's content.
+    """Measure an embedder on a sample of a store. Returns None if the store has too few vectors, or if all
+    are about equally similar. The sample depends only on the store's content.
 
     Args:
         db: The store.

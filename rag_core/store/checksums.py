@@ -28,7 +28,8 @@ def vector_crc(text_hash: bytes, vector: bytes) -> int:
 
 
 def document_crc(db: sqlite3.Connection, document_id: int, of_part: tuple[str, ...] = _OF_PART) -> int:
-    """Return the CRC32 of all data about a document that answers may show."""
+    """Return the CRC32 of all data about a document that answers may show. ``of_part`` are SELECTs on
+    documents inside files; () for a schema that has none."""
     crc = 0
     for sql in (*_OF_DOCUMENT, *of_part):
         for row in db.execute(sql, (document_id,)):
@@ -37,11 +38,13 @@ def document_crc(db: sqlite3.Connection, document_id: int, of_part: tuple[str, .
 
 
 def seal(db: sqlite3.Connection, document_id: int) -> None:
-    """Store the checksum of a document. Called at the end of each transaction that changes the document."""
+    """Store the checksum of a document. Call this at the end of each transaction that changes the
+    document."""
     db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (document_crc(db, document_id), document_id))
 
 
 def seal_file(db: sqlite3.Connection, document_id: int) -> None:
-    """Like `seal`, for an old store version in which every document is a file."""
+    """Store the checksum of a document, in a store with the old schema in which every document is a whole
+    file."""
     crc = document_crc(db, document_id, of_part=())
     db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (crc, document_id))

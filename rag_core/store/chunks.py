@@ -62,7 +62,7 @@ class Rows:
 
     values: list[_Row]  #: The values of `_COLUMNS` for each chunk.
     skipped: int  #: Number of chunks left out because they repeat another chunk.
-    #: Shapes of the document's lines; None for a type without furniture.
+    #: Hashes by which lines that many documents repeat (furniture) are found; None for a type without these.
     shapes: frozenset[int] | None = None
     keys: tuple[str, ...] = ()  #: Keys of the chunks if they already have keys; () creates new keys.
 
@@ -76,8 +76,10 @@ def chunk_rows(
     display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None
 ) -> Rows:
     """Prepare the rows of a document for its transaction. ``display`` is the document's shown path.
-    ``repeated`` are the shapes of furniture lines; None means that the passages already have their ``kept``
-    parts."""
+
+    ``repeated`` are the hashes of lines that many documents repeat (furniture). They are left out of the
+    searched text. None means that ``Passage.kept`` is set already.
+    """
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
     terms = extra_terms(f"{doc.title} {tags} {display}")
     once: dict[str, Passage] = {}  # by text: only the first of equal passages is kept
@@ -104,8 +106,9 @@ def chunk_rows(
 def furnished(
     file_type: str, passages: Sequence[Passage], repeated: Set[int]
 ) -> tuple[list[Passage], frozenset[int] | None]:
-    """Mark the furniture in passages. Returns the passages with ``kept`` set where furniture is left out,
-    then the shapes of the document's lines (None for a type without furniture)."""
+    """Find the furniture in passages: comments, and lines that many documents repeat (given as hashes).
+    Returns the passages, with ``kept`` set where furniture is left out, then the hashes of the document's
+    lines (None for a type without furniture)."""
     places = [(passage.start, passage.text) for passage in passages]
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
@@ -117,7 +120,11 @@ def furnished(
 
 
 def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, str | None, str]:
-    """Return the five computed columns of a passage: ``embed_hash, terms, kept, kept_text, furniture``."""
+    """Return the five computed columns of a passage, ``embed_hash, terms, kept, kept_text, furniture``: the
+    key of its vector, further words to search by, the spans and text without furniture, and the furniture.
+
+    The third and fourth are None for a passage without furniture.
+    """
     read = passage.text if passage.kept is None else furniture.kept_text(passage.text, passage.kept)
     says_nothing = (passage.text and not read) or prose.is_unreadable(read)
     digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read, passage.anchor_type))
@@ -187,8 +194,9 @@ def _write(db: sqlite3.Connection, sql: str, rows: Sequence[_Row]) -> None:
 def derive(
     db: sqlite3.Connection, document_id: int, file_type: str, repeated: Set[int]
 ) -> frozenset[int] | None:
-    """Find the furniture in a stored document again. Returns the shapes of the document's lines, or None for
-    a type without furniture."""
+    """Find the furniture (lines that many documents repeat, given by their hashes ``repeated``) in a stored
+    document again, and update its passages. Returns the hashes of the document's lines, or None for a type
+    without furniture."""
     sql = """SELECT id, text, start, "end", anchor_type, anchor_ref, prefix, headings, kept, embed_hash
              FROM chunks WHERE document_id = ? ORDER BY chunk_index"""
     stored = db.execute(sql, (document_id,)).fetchall()
@@ -248,6 +256,6 @@ def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
 
 
 def drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
-    """Remove the texts from the queue that no chunk has any more."""
+    """Remove those of the queued texts ``hashes`` that no chunk has any more."""
     sql = "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
     db.executemany(sql, [(h, h) for h in hashes])

@@ -100,7 +100,7 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
         db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if decisions.beside(path).exists():  # so the file was a store
-                raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
+                raise StoreDamaged(f"Store {path.stem!r} is damaged: its file is no longer a store.", MEND)
             problem = f"{path.name!r} is not a Commonplace store."
             raise StoreError(problem, "Move it out of the stores folder.")
     except BaseException as error:
@@ -115,9 +115,7 @@ def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
     problem, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
     if log_size(path) and not can_be_written(path.parent):  # SQLite cannot create the missing -shm
-        advice = (
-            "Its newest changes are in a log file next to it: copy its files to a folder that can be written."
-        )
+        advice = "Its newest changes are in a log next to it: copy its files to a folder that can be written."
     elif is_outside(error) and not is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
     else:

@@ -24,8 +24,8 @@ def new_store_file(
     Args:
         path: The store file to create.
         message: Builds the error message from the reason of a disk error.
-        kept: Sentence that says what was kept, for that error.
-        make_room: Called when the file is complete.
+        kept: Last sentence of that error's advice, such as "Nothing was imported."
+        make_room: Called when the file is complete, to remove what an earlier store of this name left.
 
     Raises:
         InvalidInput: ``path`` exists.

@@ -22,12 +22,12 @@ from typing import Any, Literal
 from rag_core import system
 
 Decisions = dict[str, Any]
-"""The settings by key under ``meta``. Under the name of every other table, its rows as objects, with bytes as
-text."""
+"""The owner's decisions as values for JSON. ``meta`` holds the settings by key. Every other key names a table
+and holds its rows as dicts, with bytes as text."""
 
 Standing = Literal["as decided", "unfinished", "no file", "other"]
-"""The result of comparing a store's rows with the file next to it. After an *unfinished* decision both the
-new and the previous rows are valid."""
+"""How the decisions in a store compare with those in the file next to it. *unfinished*: a decision was being
+saved, so the new and the previous decisions are both valid. *other*: they differ, so the store is damaged."""
 
 # If these columns change, the file needs a new version, and code that reads the previous one.
 _SETTINGS = (
@@ -54,7 +54,7 @@ def beside(store: Path) -> Path:
 
 
 def read(db: sqlite3.Connection) -> Decisions:
-    """Read the decisions from the rows of a store. Raises sqlite3.Error."""
+    """Read the decisions from the rows of a store. Raises sqlite3.Error if they cannot be read."""
     sql = f"SELECT key, value FROM meta WHERE key IN {_SETTINGS} ORDER BY key"
     decided: Decisions = {"meta": dict(db.execute(sql).fetchall())}
     for table, columns in _TABLES.items():
@@ -82,7 +82,7 @@ def stored(store: Path) -> Decisions | None:
 
 
 def standing(store: Path, decided: Decisions) -> Standing:
-    """Compare ``decided``, the decisions in the rows of a store, with the file next to it."""
+    """Compare ``decided``, the decisions in the rows of a store, with the file next to the store."""
     if (loaded := _load(beside(store))) is None:
         return "no file"
     in_file, replaced = loaded
@@ -93,7 +93,8 @@ def standing(store: Path, decided: Decisions) -> Standing:
 
 def settle(store: Path, db: sqlite3.Connection) -> Standing:
     """Write the file next to a store if the file is missing or a decision was interrupted. Returns the result
-    of `standing` before that. ``db`` must hold a write transaction. Raises OSError."""
+    of `standing` before that. ``db`` must hold a write transaction. Raises OSError if the file cannot be
+    written."""
     decided = read(db)
     before = standing(store, decided)
     if before == "unfinished" or (before == "no file" and _is_whole(db)):
@@ -107,8 +108,11 @@ def _is_whole(db: sqlite3.Connection) -> bool:
 
 
 def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
-    """Write ``decided`` into the file next to a store. A power cut leaves no partly written file. Until the
-    next save a store with the decisions ``replaced`` counts as undamaged, too. Raises OSError."""
+    """Write ``decided`` into the file next to a store. A power cut leaves no partly written file. Raises
+    OSError if the file cannot be written.
+
+    Until the next save, a store whose rows still hold the decisions ``replaced`` counts as undamaged, too.
+    """
     path = beside(store)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -30,8 +30,8 @@ class DocumentWords:
     #: has the most of these words.
     units: Mapping[int, frozenset[str]] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)  #: Document id → number of its passages.
-    #: Best passages of eligible documents that have every rarer word. Empty if many documents have them;
-    #: books are left out.
+    #: Best passages of eligible documents that have every rarer word, without documents as long as books.
+    #: Empty if more than 20 documents have every rarer word.
     passages: Sequence[int] = ()
 
 
@@ -39,11 +39,12 @@ NO_DOCUMENTS = DocumentWords()
 
 
 def read(db: sqlite3.Connection, counts: Mapping[str, int], allowed: find.Eligible) -> DocumentWords:
-    """Find the documents that hold several words of a query.
+    """Find the documents that hold several words of a query. Returns NO_DOCUMENTS if fewer than two of the
+    words are rare.
 
     Args:
         db: The store.
-        counts: The units of the query, each with the number of passages that have it.
+        counts: The units of the query (words, or pairs of characters) → number of passages that have them.
         allowed: The condition for eligible passages, and the viewer.
 
     """

@@ -36,7 +36,7 @@ _WORDS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file on disk, or a part of it that is a document."""
+    """A file on disk, or a document inside a file (a part), such as a message of a mailbox."""
 
     source_id: int
     display: str  #: The path that is shown to people.
@@ -45,7 +45,7 @@ class FileRecord:
     file_hash: str = ""  #: The sha256 of the content; '' if it was not read.
     part: str = ""  #: The name of the part within the file; '' for the file itself.
     number: int = 0  #: The position of the part in the file, from 1.
-    container: int | None = None  #: The row id of the file, for a part.
+    container: int | None = None  #: The row id of the file that holds the part.
 
     def columns(self) -> dict[str, Any]:
         """Return the values for the columns of ``documents`` that describe the file."""
@@ -249,7 +249,8 @@ def _names(db: sqlite3.Connection, document_id: int) -> str:
 
 
 def link_key(path: str, target: str) -> str:
-    """Return the target of a link in the note at ``path`` as a key of the table ``names``."""
+    """Return a link's target as a key of the table ``names``; '' for the note itself, whose path is
+    ``path``."""
     if target.startswith(("./", "../")):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     return name_key(target.strip("/"))
@@ -281,7 +282,7 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> No
 
 
 def hashes(db: sqlite3.Connection) -> set[str]:
-    """Return the sha256 of every file that was read."""
+    """Return the sha256 of every file that was read, and '' if there are files that were not read."""
     return {row[0] for row in db.execute("SELECT file_hash FROM documents")}
 
 
@@ -301,26 +302,26 @@ def ids(db: sqlite3.Connection, display: str) -> list[int]:
 
 
 def is_part(db: sqlite3.Connection, display: str) -> bool:
-    """Whether a document shown as ``display`` is a part of a file."""
+    """Whether ``display`` names a document inside a file, such as a message of a mailbox. False for a whole
+    file, and if there is no such document."""
     sql = "SELECT part <> '' FROM documents WHERE id = ?"
     return any(db.execute(sql, (number,)).fetchone()[0] for number in ids(db, display))
 
 
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
-    """Return (source id, path in the source) of the file of each document shown as ``display``."""
+    """Return (source id, path in the source) of the file of each document shown as ``display``, or []."""
     sql = "SELECT source_id, path FROM documents WHERE id = ?"
     return [tuple(db.execute(sql, (number,)).fetchone()) for number in ids(db, display)]
 
 
 def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[bytes]:
-    """Return the paths of the documents at ``path`` in a source, or in that folder."""
+    """Return the paths of a source's documents that are the file ``path``, or below the folder ``path``."""
     sql = "SELECT path FROM documents WHERE source_id = ? AND (path = ? OR path > ? AND path < ?)"
     return {row[0] for row in db.execute(sql, (source_id, path, path + b"/", path + b"0"))}  # "0" follows "/"
 
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
-    """Return the paths of at most ``limit`` documents called ``name``: their path ends so, or it is an alias
-    or their title."""
+    """Return the paths of at most ``limit`` documents with the path ending, alias, title or id ``name``."""
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
     return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]
@@ -346,8 +347,8 @@ def _failed(db: sqlite3.Connection) -> list[sqlite3.Row]:
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
-    """Return at most ``limit`` paths in a source that end with ``path``, shortest first. Files that were not
-    read are included."""
+    """Return at most ``limit`` paths in subfolders of a source that end with the name or path ``path``,
+    shortest first. Files that were not read are included."""
     sql = """SELECT path FROM documents WHERE source_id = ? AND part = '' AND substr(path, -length(?)) = ?
              ORDER BY length(path), path LIMIT ?"""
     tail = b"/" + path
@@ -370,8 +371,9 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document and its parts the path of ``file``. The document is called ``title`` from now on; None
-    keeps its title. A part titled by the file name gets the new name. Chunks and vectors stay."""
+    """Give a document, and the documents inside it, the path of ``file``. The document is called ``title``
+    from now on; None keeps its title. Documents inside that are titled by the file name get the new name.
+    Chunks stay."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND part = '' AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
         remove_document(db, row["id"])  # a document that is known only by name
@@ -414,7 +416,7 @@ def _rekey_links(db: sqlite3.Connection, document_id: int, display: str) -> None
 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
-    """Store the new stat of a file whose content did not change."""
+    """Store the new size, times and inode of a file whose content did not change."""
     _update(db, document_id, {**file.stat._asdict(), "scanned_ns": file.scanned_ns}, file.date)
     seal(db, document_id)
 
@@ -430,7 +432,7 @@ def remove_document(db: sqlite3.Connection, document_id: int) -> None:
 
 
 def remove_parts(db: sqlite3.Connection, file: FileRecord) -> None:
-    """Remove the parts of a file, if it has any."""
+    """Remove the documents inside a file, such as the messages of a mailbox. The file stays."""
     row = parts.file_row(db, file.source_id, file.stat.path)
     for part in parts.part_ids(db, row.id) if row else ():
         remove_document(db, part)

@@ -36,8 +36,8 @@ class Pending:
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
     """Return the next ``limit`` texts to embed: prose, then code, then data, each newest first.
 
-    Texts are left out that are withheld or that failed ``attempts`` times. If ``private`` is false, texts
-    that only private documents contain are left out, too.
+    Texts are left out that failed ``attempts`` times or that are withheld because they may not leave this
+    machine. If ``private`` is false, texts that only private documents contain are left out, too.
     """
     sql = f"""SELECT q.hash, c.prefix, coalesce(c.kept_text, c.text), c.anchor_type FROM (
                  SELECT * FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
@@ -87,8 +87,8 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
-    """Return the number of passages that an embedder cannot read, in documents ``d`` that meet a condition.
-    ``identity`` and ``condition`` are SQL."""
+    """Return the number of passages that an embedder cannot read. ``identity`` is SQL for the row id of the
+    embedder. ``condition`` is SQL on ``documents d`` that limits the documents."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
               WHERE e.identity_id = {identity} AND e.vector = x'' AND c.anchor_type <> '{DATA}'
@@ -164,8 +164,9 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Add an embedder to the store if it is new. Returns its row id. If the vector of the canary text has
-    changed, a different model has the name now, and the old row gets the digest ``former N``."""
+    """Add an embedder to the store if it is new. Returns its row id. ``canary`` is its vector of
+    `CANARY_TEXT`. If that has changed, another model has the name now, and the old row gets the digest
+    ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     names = "provider, model, digest, dimension, prompts"
     sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"
@@ -179,14 +180,15 @@ def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
 
 
 def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Make ``identity`` the embedder of the store's vectors. Returns its row id."""
+    """Make ``identity`` the embedder whose vectors are searched. ``canary`` is its vector of `CANARY_TEXT`.
+    Returns its row id."""
     identity_id = add_identity(db, identity, canary)
     db.execute("INSERT OR REPLACE INTO meta VALUES ('identity_id', ?)", (str(identity_id),))
     return identity_id
 
 
 def same_canary(known: Vectors, now: Vectors) -> bool:
-    """Whether two vectors of the canary text are similar enough to come from one model. Servers differ in the
+    """Whether two vectors of `CANARY_TEXT` are similar enough to come from one model. Servers differ in the
     last digits."""
     return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
 

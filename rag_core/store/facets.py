@@ -59,7 +59,8 @@ class _Documents:
 
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
-    """Count the documents that ``viewer`` may see in one store, by each value."""
+    """Count the documents that ``viewer`` may see in one store, for each type, tag, folder and year: kind →
+    value → number."""
     ids = matching(db, Query("", ""), find.visible(viewer), most=-1)
     return count_values(db, store, dict(zip(ids, ids, strict=True)))
 
@@ -73,10 +74,11 @@ def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most:
 
 
 def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
-    """Count the results in one store, by each value.
+    """Count the results in one store, for each type, tag, folder and year: kind → value → number, most
+    frequent first.
 
     ``result_of`` maps document ids to result numbers. Copies of one document have the same number and count
-    once. A folder includes the documents in its subfolders, and a tag those of its nested tags. ``""`` is the
+    once. A folder includes the documents in its subfolders, and a tag those of its nested tags. ``''`` is the
     root folder.
     """
     documents = kept(db, _documents)
@@ -90,8 +92,9 @@ def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int
 
 
 def at_least(fitting: Facets, matching: Facets) -> Facets:
-    """Return a lower bound of each count. ``fitting`` counts the results that were ranked, ``matching`` all
-    documents that hold the words. A value that only the others of these have gets 0: none was ranked."""
+    """Return a lower bound of each count: the number of ranked results with the value, as counted in
+    ``fitting``. Values that only ``matching`` has, which counts all documents with the words of the query,
+    get 0."""
     further: Facets = {kind: dict.fromkeys(values, 0) for kind, values in matching.items()}
     return {kind: further.get(kind, {}) | fitting.get(kind, {}) for kind in (further | fitting)}
 
@@ -182,8 +185,9 @@ def joined_facets(some: Iterable[Facets]) -> Facets:
 
 
 def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
-    """Count the results by property and value, most frequent first, as `count_values` does. Properties are
-    left out if they have many values with one result each, such as addresses."""
+    """Count the results by property: name → value as written → number, most frequent first. ``result_of``
+    maps document ids to result numbers. Properties are left out if they have many values with one result
+    each, such as addresses."""
     known = kept(db, _properties)
     results = _results(known.ids, result_of)
     counts = _distinct(results, known.value_of[known.numbers], len(known.key_of))
@@ -251,7 +255,8 @@ def joined_properties(some: Iterable[Facets]) -> Facets:
 
 
 def property_names(db: sqlite3.Connection, viewer: Viewer) -> dict[str, str]:
-    """Return the properties of documents that ``viewer`` may see, most frequent first: key → name."""
+    """Return the properties of documents that ``viewer`` may see, most frequent first: key, as filters
+    compare it → name as written."""
     return kept(db, _all_names if viewer.is_owner else _public_names)
 
 

@@ -58,10 +58,10 @@ def id_of(path: Path) -> str:
 
 
 ACTIVE = "(SELECT value FROM meta WHERE key = 'identity_id')"
-"""SQL for the row id of the identity whose vectors are searched."""
+"""SQL for the row id of the embedder whose vectors are searched."""
 
 TARGET = "(SELECT value FROM meta WHERE key IN ('identity_id', 'next_identity_id') ORDER BY key DESC LIMIT 1)"
-"""SQL for the row id of the identity that texts are embedded for."""
+"""SQL for the row id of the embedder that runs use. During a switch this is the new one."""
 
 
 class Known(NamedTuple):
@@ -69,9 +69,9 @@ class Known(NamedTuple):
 
     id: int
     identity: EmbedderIdentity
-    canary: Vectors
+    canary: Vectors  #: Its vector of `embeddings.CANARY_TEXT`, by which the model is recognized.
     mean: Vectors  #: The mean vector that its sign bits are relative to (see `signs`).
-    width: int  #: How widely searches choose by sign bits: an index of `vectors.local.WIDTHS`.
+    width: int  #: How many candidates searches choose by sign bits: an index of `vectors.local.WIDTHS`.
 
 
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
@@ -112,7 +112,8 @@ class Store:
     """An open store. The other modules of this package read and write through its connections."""
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        """Open the store file ``path`` and bring its schema up to date. Raises StoreError."""
+        """Open the store file ``path`` and bring its schema up to date. Raises StoreError if the file is
+        missing, damaged, or written by a newer version."""
         self.path = path
         self.name = path.stem
         try:
@@ -123,7 +124,7 @@ class Store:
             raise StoreError(problem, "Check that its file is still there and who may read it.") from error
         self._readers = Readers(self._file)
         self.read = self._readers.borrow
-        """Lends a read-only connection in one consistent snapshot."""
+        """Context manager: lend a read-only connection, in which all reads see the same state."""
         self._writer = Writer(self._file)
         try:
             about = self._meta()
@@ -135,7 +136,7 @@ class Store:
                 raise self._differs()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
-            problem = f"Store {self.name!r} is damaged: its description of itself is incomplete."
+            problem = f"Store {self.name!r} is damaged: its own settings cannot be read."
             raise StoreDamaged(problem, MEND) from error
         except StoreError:
             self.close()
@@ -186,7 +187,8 @@ class Store:
         facts: Mapping[str, str] = {},
         make_room: Callable[[], None] = lambda: None,
     ) -> Store:
-        """Create a store file and open it. An error leaves no file. Raises StoreError.
+        """Create a store file and open it. An error leaves no file. Raises StoreError if the file exists or
+        cannot be written.
 
         Args:
             path: The store file to create.
@@ -194,8 +196,8 @@ class Store:
             spec: The settings by which documents are split into passages.
             backend: The kind of vector index.
             metric: The metric that compares vectors.
-            facts: Further rows of ``meta``.
-            make_room: Called just before the file is put in place.
+            facts: Further rows of the table ``meta``: key → value.
+            make_room: Called just before the file is put in place, to remove what an earlier store left.
 
         """
         try:
@@ -294,8 +296,8 @@ class Store:
         file = decisions.beside(self.path).name
         return StoreDamaged(
             f"Store {self.name!r} is damaged: its settings, folders or rules are not those in {file!r}.",
-            "To go by that file, repair the store. If you copied the store there yourself and want to keep it"
-            f" as it is, delete {file!r}.",
+            "To restore what that file says, repair the store. If you copied the store there yourself and"
+            f" want to keep it as it is, delete {file!r}.",
         )
 
     @contextmanager
@@ -326,7 +328,8 @@ class Store:
 
 
 def put_in_place(unfinished: Path, path: Path) -> None:
-    """Rename a complete store file to ``path``, under the lock of ``path``. Raises FileExistsError."""
+    """Rename a complete store file to ``path``, under the lock of ``path``. Raises FileExistsError if
+    ``path`` exists."""
     with lock.hold(path, "make"):
         if not path.exists():  # files of a store that was deleted by hand
             _remove_beside(path)
@@ -335,7 +338,8 @@ def put_in_place(unfinished: Path, path: Path) -> None:
 
 def remove(path: Path, close: Callable[[], None]) -> None:
     """Delete the files of a store, damaged or not. ``close`` is called to close the store in this process.
-    Raises StoreBusy."""
+    Raises StoreBusy or InUpkeep if another process uses the store, and StoreError if the folder cannot be
+    written."""
     with lock.hold(path, "delete"):
         close()
         try:
@@ -363,7 +367,7 @@ def rename(
             can prevent the renaming.
 
     Raises:
-        StoreBusy: Another process uses the store.
+        StoreBusy, InUpkeep: Another process uses the store.
         StoreError: ``target`` exists, the file is damaged, or the folder cannot be written.
 
     """
@@ -416,7 +420,7 @@ def in_use(path: Path, advice: str) -> StoreBusy:
 
 def take_place(new: Path, path: Path) -> Path:
     """Replace the store ``path`` by the file ``new``. Returns the path under which the old file is kept.
-    Other processes must open the store again. Raises OSError.
+    Other processes must open the store again. Raises OSError if a file cannot be renamed or replaced.
 
     No process may have ``new`` open, and the caller must hold the lock of the store.
     """
@@ -449,7 +453,8 @@ def _remove_beside(path: Path) -> None:
 
 
 def new_file(path: Path) -> sqlite3.Connection:
-    """Create the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
+    """Create the tables of a store in the empty file ``path``. Returns an open connection, which the caller
+    must close. Raises sqlite3.Error if the file cannot be written."""
     with ExitStack() as failing:
         db = sqlite3.connect(path, isolation_level=None)
         failing.callback(db.close)

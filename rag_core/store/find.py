@@ -61,11 +61,13 @@ class Filter:
     field: str  #: The field of `Filters` that holds its values.
     keys: tuple[str, ...]  #: Its names in a query, the main name first.
     sql: Callable[[tuple[str, ...]], _Condition]  #: Returns the condition for some values.
-    clean: Callable[[str], str] = str  #: Converts a typed value to the stored form.
-    lacks: str = ""  #: The words of a notice that no document matches it.
+    #: Converts a typed value to the stored form. Raises InvalidInput for a value that cannot be used.
+    clean: Callable[[str], str] = str
+    #: Words for the notice that no document matches a value, such as ``has the tag``; '' for no notice.
+    lacks: str = ""
     facet: str = ""  #: The kind of facet with its values; '' if there is none.
     is_day: bool = False  #: Whether it takes a single value, a day.
-    #: Groups the values. A document must match one value of each group.
+    #: Groups the values. A document must match one value of each group. By default there is one group.
     apart: Callable[[tuple[str, ...]], Sequence[tuple[str, ...]]] = lambda values: (values,)
 
 
@@ -281,7 +283,8 @@ _IN_ORDER: Mapping[Sort, str] = {
 
 
 def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str) -> list[int]:
-    """Return the first chunk of each eligible document called ``name``, shortest paths first."""
+    """Return the id of the first chunk of each eligible document called ``name`` (as `name_key` returns it),
+    at most ``limit``, shortest paths first."""
     sql = f"""SELECT {_FIRST} FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {_CALLED} AND {allowed.sql} GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}"""
     return [chunk_id for (chunk_id,) in db.execute(sql, (name, *allowed.values))]
@@ -290,8 +293,8 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
 def first_of_all(
     db: sqlite3.Connection, allowed: Eligible, limit: int, sort: Sort, name: str = ""
 ) -> list[int]:
-    """Return the first chunk of each eligible document, ordered by ``sort``. With *best*, documents called
-    ``name`` come first, then the newest."""
+    """Return the id of the first chunk of each eligible document, at most ``limit``, ordered by ``sort``.
+    With *best*, documents called ``name`` come first, then the newest."""
     order, values = _IN_ORDER[sort], allowed.values
     if sort == "best" and name:
         order, values = f"{_CALLED} DESC, {order}", (*values, name)
@@ -417,7 +420,8 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
 
 
 def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
-    """Return the chunk ``key``, and up to ``around`` chunks before and after it, in reading order."""
+    """Return the chunk ``key``, and up to ``around`` chunks before and after it, in reading order. Chunks
+    that are not eligible are left out."""
     sql = f"""SELECT c.*, d.file_type FROM chunks c JOIN documents d ON d.id = c.document_id
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
@@ -426,6 +430,7 @@ def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: i
 
 
 def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str] | None) -> bool:
-    """Whether a document has a passage at ``anchor``: (type, reference), such as ``("page", "12")``."""
+    """Whether a document has a passage at ``anchor``: (type, reference), such as ``("page", "12")``. False if
+    ``anchor`` is None."""
     sql = "SELECT 1 FROM chunks WHERE document_id = ? AND (anchor_type, anchor_ref) = (?, ?) LIMIT 1"
     return anchor is not None and db.execute(sql, (document_id, *anchor)).fetchone() is not None

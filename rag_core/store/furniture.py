@@ -1,5 +1,5 @@
-"""Stores the shapes of documents' lines, and the shapes that count as furniture because many documents have
-them.
+"""Stores which lines are furniture, because many documents repeat them. Lines are compared by hashes of their
+*shapes*, in which all numbers, addresses and link targets are the same.
 
 `put_shapes` stores the shapes of a document when it is written. `put_repeated` stores the shapes that `count`
 finds, and marks the affected documents as stale.
@@ -29,7 +29,8 @@ _DOCUMENTS_A_READ = 5000
 
 
 def put_shapes(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None) -> None:
-    """Store the shapes of a document's lines; None for a document whose type has no furniture."""
+    """Store the hashes of the shapes of a document's lines; None for a document whose type has no
+    furniture."""
     if shapes is None:
         db.execute("DELETE FROM shapes WHERE document_id = ?", (document_id,))
     else:
@@ -38,12 +39,13 @@ def put_shapes(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None
 
 
 def repeated(db: sqlite3.Connection) -> frozenset[int]:
-    """Return the shapes that count as furniture."""
+    """Return the hashes of lines that count as furniture, as `put_repeated` stored them."""
     return frozenset(chain.from_iterable(db.execute("SELECT shape FROM repeated")))
 
 
 def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
-    """Store ``now`` as the shapes that are furniture. Marks each document with an affected shape as stale."""
+    """Store ``now`` as the hashes of lines that are furniture. Each document with a line that became or
+    stopped being furniture is marked as stale."""
     changed = np.array(sorted(now ^ repeated(db)), np.int64)
     stale: list[int] = []
     for ids, lengths, hashes in _all(db):
@@ -83,7 +85,7 @@ def count(db: sqlite3.Connection) -> frozenset[int]:
 
 
 def is_outdated(db: sqlite3.Connection) -> bool:
-    """Whether `count` would now return other shapes than those stored."""
+    """Whether `count` would now return other lines than those stored."""
     return count(db) != repeated(db)
 
 
@@ -106,7 +108,8 @@ def stale(db: sqlite3.Connection, limit: int) -> list[int]:
 
 
 def renew_furniture(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
-    """Find the furniture of a document again. ``shapes`` are the shapes that count as furniture."""
+    """Find the furniture of a stale document again. ``shapes`` are the hashes of lines that count as
+    furniture."""
     (file_type,) = db.execute("SELECT file_type FROM documents WHERE id = ?", (document_id,)).fetchone()
     put_shapes(db, document_id, chunks.derive(db, document_id, file_type, shapes))
     seal(db, document_id)

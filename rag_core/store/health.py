@@ -26,7 +26,8 @@ _DECISIONS = "decisions"
 _WORDS = "words"
 
 Find = Callable[[sqlite3.Connection], Iterator[str]]
-"""Yields a short text that names a fault, for each fault."""
+"""Function that looks for one kind of fault in an open store. It yields a short text for each fault, which
+names the faulty item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
 def _decided(store: Store) -> Finding | None:
     if store.is_as_decided():
         return None
-    return Finding(_DECISIONS, "fault", "Your decisions in the store differ from the file next to it.", 1)
+    return Finding(
+        _DECISIONS, "fault", "Your settings, folders or rules differ from the file next to the store.", 1
+    )
 
 
 def _look(wanted: Check, db: sqlite3.Connection) -> Finding | None:
@@ -237,8 +240,8 @@ def _schema(db: sqlite3.Connection) -> Iterator[str]:
 CHECKS: tuple[Check, ...] = (
     Check(
         "schema",
-        "1 part of the schema is missing, altered or unknown.",
-        "{count} parts of the schema are missing, altered or unknown.",
+        "1 part of the database layout is missing, altered or unknown.",
+        "{count} parts of the database layout are missing, altered or unknown.",
         _schema,
     ),
     Check(
@@ -249,8 +252,8 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "values",
-        "1 row has a value that cannot be read.",
-        "{count} rows have values that cannot be read.",
+        "1 row of the database has a value that cannot be read.",
+        "{count} rows of the database have values that cannot be read.",
         _values,
     ),
     Check(
@@ -261,22 +264,27 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "places",
-        "1 document has passages at an impossible place.",
-        "{count} documents have passages at an impossible place.",
+        "1 document has passages whose stored position is impossible.",
+        "{count} documents have passages whose stored position is impossible.",
         _places,
     ),
     Check(
         "private",
-        "The mark of 1 document contradicts the rules for private notes or the exclusions.",
-        "The marks of {count} documents contradict the rules for private notes or the exclusions.",
+        "1 document is stored as private or excluded, or as neither, against your rules.",
+        "{count} documents are stored as private or excluded, or as neither, against your rules.",
         _private,
     ),
-    Check("links", "1 link should lead elsewhere.", "{count} links should lead elsewhere.", _links),
+    Check(
+        "links",
+        "1 link does not lead to the right document.",
+        "{count} links do not lead to the right documents.",
+        _links,
+    ),
     Check("vectors", "1 vector has damaged numbers.", "{count} vectors have damaged numbers.", _vectors),
     Check(
         "unembedded",
-        "1 passage has neither a vector nor a place in the queue.",
-        "{count} passages have neither a vector nor a place in the queue.",
+        "1 passage is not found by meaning, and no run would change that.",
+        "{count} passages are not found by meaning, and no run would change that.",
         _unembedded,
     ),
 )

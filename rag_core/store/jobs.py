@@ -57,8 +57,8 @@ def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
 
 
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
-    """Return the newest ``limit`` jobs, newest first, without their results. If ``running`` is False, a job
-    in state *running* was killed and is shown as *interrupted*."""
+    """Return the newest ``limit`` jobs, newest first, without their results. ``running`` says whether a run
+    is under way. If not, a job in state *running* was killed and is shown as *interrupted*."""
     newest_jobs: list[Job] = []
     for row in db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)):
         was_killed = row["state"] == "running" and not (running and not newest_jobs)
@@ -119,7 +119,9 @@ def add_request(
     paths: Sequence[bytes] | None = None,
     forget: bool = False,
 ) -> None:
-    """Add a request, ``index`` or ``cancel``, for the current or next run."""
+    """Add a request, ``index`` or ``cancel``, for the current or next run. ``sources`` are source ids and
+    ``paths`` files to read; None means all. ``force`` also reads unchanged files. ``forget`` removes the
+    documents of the sources instead."""
     files = None if paths is None else [path.hex() for path in paths]
     payload = json.dumps({"sources": sources, "force": force, "forget": forget, "paths": files})
     sql = "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)"
@@ -140,6 +142,6 @@ def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:
-    """Delete the requests with ids up to ``last``. Called when their run has ended, so the requests of a
-    killed run stay for the next run."""
+    """Delete the requests with ids up to ``last``. Call this only when their run has ended, so that the
+    requests of a killed run stay for the next run."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))

@@ -17,11 +17,12 @@ _KEY = "language_advice"
 _SQL = f"SELECT id, text FROM chunks WHERE id >= ? AND anchor_type <> '{NAME}' ORDER BY id LIMIT 1"
 
 Said = Literal["", "told", "declined"]
-"""Whether the owner was told about the model for the store's languages, or declined it."""
+"""Whether the owner was told about the model for the store's languages, or declined it; '' for neither."""
 
 
 def languages(db: sqlite3.Connection) -> Counter[str]:
-    """Count the languages of passages spread evenly over the store. This takes about 30 ms."""
+    """Count the languages of passages spread evenly over the store: English name of the language → passages.
+    Passages in an unknown language are left out. This takes about 30 ms."""
     lowest, highest = db.execute("SELECT min(id), max(id) FROM chunks").fetchone()
     if lowest is None:
         return Counter()
@@ -32,7 +33,8 @@ def languages(db: sqlite3.Connection) -> Counter[str]:
 
 
 def said(db: sqlite3.Connection) -> Said:
-    """Return whether the owner was told about the model."""
+    """Return whether the owner was told about the model for the store's languages, or declined it; '' for
+    neither."""
     known = meta(db).get(_KEY, "")
     return known if known in ("told", "declined") else ""  # type: ignore[return-value]
 

@@ -1,8 +1,9 @@
-"""Finds passages by words: the best by BM25, those with longer words, and those with words in furniture.
+"""Finds passages by words: the best by BM25, those with longer words, and those with words in furniture
+(lines that many documents repeat).
 
 FTS5 scores every passage with any of the words. MaxScore (Turtle & Flood, "Query evaluation: strategies and
-optimizations", Information Processing & Management 31, 1995) skips passages that cannot reach the score
-of the last result.
+optimizations", Information Processing & Management 31, 1995) skips passages that cannot reach the score of
+the last result.
 
 The bound for a word is a little above its usual score, not its maximum. That takes half the time. In tests on
 real passages the ten best stay the same, and 98 of the hundred best.
@@ -68,14 +69,14 @@ class Gathered:
 
     #: Chunks of documents whose name is the query; of all documents if the query has no words.
     named: Sequence[int]
-    #: The information of each unit of the query.
+    #: Unit of the query (word or pair of characters) → its information (IDF), higher for rarer units.
     information: Mapping[str, float] = field(default_factory=dict)
     by_words: Sequence[int] = ()  #: Chunks with words of the query.
     #: Chunks of documents with a name that begins with the query → length of the query divided by the name's
     #: length.
     begun_names: Mapping[int, float] = field(default_factory=dict)
     begun: Sequence[int] = ()  #: Chunks with words that begin like the query's last word.
-    aside: Sequence[int] = ()  #: Chunks with words of the query in furniture.
+    aside: Sequence[int] = ()  #: Chunks with words of the query in lines that many documents repeat.
     documents: DocumentWords = NO_DOCUMENTS  #: Documents that hold several of the query's rarer words.
 
     @property
@@ -96,7 +97,7 @@ def gather(
         query: The query. If it has no words, the first documents in the order ``sort`` are gathered.
         allowed: The condition for eligible chunks.
         limit: Maximum number of chunks by words. It is higher for a guest, whose scores are computed again.
-        words: Whether to search by words.
+        words: Whether to search by words. If not, only the information of the query's units is returned.
         sort: The order of documents for a query without words.
 
     """
@@ -154,7 +155,8 @@ def _aside(
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
-    """Return the rarest of ``words`` in their order, counted in passages that ``viewer`` may see.
+    """Return at most 24 of ``words``, those that the fewest passages have that ``viewer`` may see, in their
+    order.
 
     ``words`` maps each word to its units. Words that no passage has are left out, unless no passage has any
     of them.

@@ -43,7 +43,8 @@ def documents(
 def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
-    """Return the rows for `documents`, each with the ``root`` of its source and the stat of its file."""
+    """Return the rows that `as_documents` converts: those of ``ids`` that ``viewer`` may see, or of all files
+    if ``ids`` is None. Each also has the ``root`` of its source and the stat of its file."""
     condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
     values: list[Any] = [viewer.is_owner]
     if ids is None:

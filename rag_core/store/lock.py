@@ -47,11 +47,12 @@ _REFUSED: Mapping[Work, str] = {
 
 @contextmanager
 def hold(store: Path, work: Work = "index") -> Iterator[None]:
-    """Context manager: hold the lock of the store file ``store``.
+    """Context manager: hold the lock of the store file ``store`` for ``work``.
 
     Raises:
         StoreBusy: A run holds the lock. It will carry out all requests.
         InUpkeep: Other work holds the lock.
+        StoreError: The lock file cannot be written.
 
     """
     lock = FileLock(store.with_suffix(".lock"), thread_local=False)

@@ -62,8 +62,8 @@ def target(db: sqlite3.Connection) -> str:
 
 
 def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
-    """Queue all chunks, or only those that meet the SQL condition ``among``. The next flush sends their
-    copies to the remote index again, or deletes them there, even those that it refused before.
+    """Queue all chunks, or only those that meet the SQL condition ``among``. The next run sends their copies
+    to the remote index again, or deletes them there, even those that it refused before.
 
     Rows of deleted chunks stay queued. Without a remote index, the queue is emptied instead.
     """
@@ -80,19 +80,19 @@ def disconnect(db: sqlite3.Connection) -> None:
 
 
 def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
-    """Set whether the next flush first compares the index with the store."""
+    """Set whether the next run first compares the remote index with the store before it sends changes."""
     db.execute("DELETE FROM meta WHERE key = 'recheck'")
     if wanted:
         db.execute("INSERT INTO meta VALUES ('recheck', '')")
 
 
 def wants_recheck(db: sqlite3.Connection) -> bool:
-    """Whether the next flush first compares the index with the store."""
+    """Whether the next run first compares the remote index with the store before it sends changes."""
     return "recheck" in meta(db)
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Queue the chunks ``keys``, so that the next flush sends or deletes their copies again."""
+    """Queue the chunks ``keys``, so that the next run sends or deletes their copies again."""
     db.executemany("INSERT OR REPLACE INTO outbox (key) VALUES (?)", [(key,) for key in keys])
 
 
@@ -119,8 +119,8 @@ _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = 
 
 
 def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
-    """Return the queued keys of chunks that are deleted or, unless ``private``, private. Every index must
-    remove these."""
+    """Return the queued keys of chunks that every index must remove: deleted chunks, and private chunks
+    unless ``private`` says that these may leave the machine."""
     sql = """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
              LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)"""
     return [row[0] for row in db.execute(sql, (private,))]
@@ -158,14 +158,16 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
-    """Return the keys of all chunks that a remote index should have when the queue is empty."""
+    """Return the keys of all chunks that a remote index should have when all changes are sent. ``private``
+    tells whether private notes may leave the machine."""
     sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
               WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
     return {row[0] for row in db.execute(sql, (private,))}
 
 
 def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
-    """Whether a flush would send anything. Chunks without a vector are not sent."""
+    """Whether a run would send anything. Chunks without a vector are not sent. ``private`` tells whether
+    private notes may leave the machine."""
     return wants_recheck(db) or bool(entries(db, 0, newest_row(db), 1, private=private))
 
 
@@ -207,7 +209,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything except the text that another machine needs to restore a chunk and its document. For
-    the first chunk this includes the front matter and ``maker``."""
+    the first chunk this includes the front matter and ``maker``, the facts that the function `maker`
+    returns."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

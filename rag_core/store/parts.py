@@ -81,7 +81,7 @@ one."""
 
 
 class StoredPart(NamedTuple):
-    """A part of a file as it is stored."""
+    """A document inside a file (a part), such as a message of a mailbox, as it is stored."""
 
     id: int
     number: int  #: Its position in the file, from 1.
@@ -91,7 +91,7 @@ class StoredPart(NamedTuple):
 
 
 def stored_parts(db: sqlite3.Connection, container: int) -> dict[str, StoredPart]:
-    """Return the parts of the file with the row id ``container``, by name."""
+    """Return the documents inside the file with the row id ``container``, by name; {} if it holds none."""
     sql = "SELECT part, id, number, file_hash, extractor, state FROM documents WHERE container = ?"
     return {part: StoredPart(*about) for part, *about in db.execute(sql, (container,))}
 
@@ -111,7 +111,7 @@ def file_row(db: sqlite3.Connection, source_id: int, path: bytes) -> FileRow | N
 
 
 def part_ids(db: sqlite3.Connection, container: int) -> list[int]:
-    """Return the ids of the parts of a file."""
+    """Return the row ids of the documents inside the file ``container``; [] if it holds none."""
     return [row[0] for row in db.execute("SELECT id FROM documents WHERE container = ?", (container,))]
 
 

@@ -57,7 +57,8 @@ def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
 
 
 def text_in_note(db: sqlite3.Connection, source_id: int, note: bytes, picture: str) -> str:
-    """Return the text of an embedded picture as stored with its note, or '' if there is none."""
+    """Return the text of an embedded picture as stored with its note, or '' if there is none. ``note`` is the
+    note's path in its source, ``picture`` the picture's shown path."""
     sql = """SELECT c.text, c.start, c."end" FROM chunks c JOIN documents d ON d.id = c.document_id
              WHERE d.source_id = ? AND d.path = ? AND c.anchor_type = 'picture' AND c.anchor_ref = ?
              ORDER BY c.chunk_index"""
@@ -78,8 +79,9 @@ def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | N
 
 
 def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> None:
-    """Record ``why`` the remaining pictures cannot be read, or '' if they can. This replaces the reasons
-    ``former``. Documents without text also get it as the reason of their state."""
+    """Record ``why`` the remaining pictures cannot be read as a warning on their documents; '' if they can.
+    It replaces the earlier reasons ``former``. For documents without text it also becomes the reason of their
+    state."""
     sql = """SELECT d.id, d.reason, d.warnings FROM documents d WHERE d.pictures_left AND (
                  d.reason IN (SELECT value FROM json_each(:former)) OR (d.reason = '' AND :why <> ''
                  AND NOT EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id AND text <> '')))"""
@@ -92,7 +94,7 @@ def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> No
 
 
 def give_up(db: sqlite3.Connection, document_id: int, reason: str) -> None:
-    """Record the reason why the pictures of a document cannot be read."""
+    """Record the reason why the pictures of a document cannot be read. They no longer count as unread."""
     row = db.execute("SELECT warnings FROM documents WHERE id = ?", (document_id,)).fetchone()
     said = f"The text in its pictures could not be read. {reason}"
     warnings = with_unread_part(json.loads(row["warnings"]), said)

@@ -28,6 +28,7 @@ UNREAD = 4
 """The bit for a file that was not read, so that its privacy is unknown."""
 
 HIDE_ALL = ("**/*",)
+"""Rules that make every document private."""
 
 _RULES = "private_rules"
 
@@ -62,14 +63,16 @@ def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
 
 
 def apply(db: sqlite3.Connection) -> int:
-    """Mark every document as the rules demand. Returns the number of documents that changed."""
+    """Set the bit BY_RULE of every document as the rules demand. Returns the number of documents that
+    changed."""
     wrong = [(bits, document_id) for document_id, _, bits in misjudged(db)]
     db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
     return len(wrong)
 
 
 def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
-    """Yield (id, path, correct bits) for each document whose bits contradict the rules."""
+    """Yield (id, shown path, correct value of ``documents.private``) for each document whose bit BY_RULE
+    contradicts the rules."""
     known = rules(db)
     for row in _places(db):
         bits = row["private"] & ~BY_RULE | BY_RULE * _hides(known, row["label"], row["path"])
@@ -88,12 +91,14 @@ def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) 
 
 
 def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
-    """Return the rules that hide a file of the source with this label."""
+    """Return the rules that hide the file ``path`` of a source. ``label`` is the source's prefix in shown
+    paths."""
     return tuple(rule for rule in rules(db) if _hides((rule,), label, path))
 
 
 def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
-    """Whether a rule hides a file of a source. For a link, the path of its target is checked, too."""
+    """Whether a rule hides a file of a source. For a symbolic link, the path of its target is checked,
+    too."""
     if not rules(db):
         return False
     root = os.path.realpath(os.fsencode(source.root))
@@ -108,7 +113,8 @@ def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
 
 
 def private_counts(db: sqlite3.Connection) -> dict[int, int]:
-    """Return the number of documents with text for each combination of bits: bits → number."""
+    """Return the number of documents with text for each combination of BY_NOTE and BY_RULE: bits → number; 0
+    is public."""
     sql = f"SELECT private & 3, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
     return dict(db.execute(sql).fetchall())
 

@@ -66,7 +66,8 @@ def _rank(problem: Problem) -> tuple[int, int, str]:
 
 
 def shared_reason(message: str, path: str) -> str:
-    """Return the message without the file's own name, so that equal reasons can be grouped."""
+    """Return the message about the file ``path`` without the file's own name, so that equal reasons can be
+    grouped."""
     parts = path.split("/")
     for start in range(len(parts)):
         name = repr("/".join(parts[start:]))

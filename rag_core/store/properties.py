@@ -46,12 +46,12 @@ _Condition = tuple[str, tuple[Any, ...]]
 class Property(NamedTuple):
     """A row of the table ``properties``, without the document's id."""
 
-    key: str
-    value: str
-    name: str
-    written: str
-    number: float | None
-    day: str | None
+    key: str  #: The name, for comparison.
+    value: str  #: The words of the value, for comparison.
+    name: str  #: The name as written.
+    written: str  #: The value as written.
+    number: float | None  #: The value as a number; None if it is none.
+    day: str | None  #: The value as an ISO day; None if it is none.
 
 
 def key_of(name: str) -> str:
@@ -120,7 +120,8 @@ def put_all(db: sqlite3.Connection) -> None:
 
 
 def cleaned(value: str) -> str:
-    """Return ``name:value`` as filters store it. A name alone gets ``*``, which means any value."""
+    """Return a filter, typed as ``name:value``, as filters store it. A name alone gets the value ``*``, which
+    means any value."""
     name, _, wanted = value.partition(":")
     return f"{key_of(name)}:{wanted.strip() or '*'}"
 

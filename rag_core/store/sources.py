@@ -25,10 +25,10 @@ class Exclusion:
     """A file that the owner excluded by hand."""
 
     source_id: int
-    path: bytes
-    display: str
-    reason: str
-    root: str
+    path: bytes  #: Its path below ``root``.
+    display: str  #: Its path as shown to people.
+    reason: str  #: Why it is excluded; ``By hand.`` if the owner gave no reason.
+    root: str  #: The folder of its source.
 
     @property
     def whole_path(self) -> bytes:
@@ -64,7 +64,7 @@ def _source(row: sqlite3.Row) -> Source:
 
 
 def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
-    """Return the number of documents in each state, for each source: source id → state → number."""
+    """Return the number of files in each state, for each source: source id → state → number."""
     by_source: dict[int, dict[str, int]] = {}
     for row in db.execute("SELECT source_id, state, count(*) FROM documents WHERE part = '' GROUP BY 1, 2"):
         by_source.setdefault(row[0], {})[row[1]] = row[2]
@@ -135,7 +135,7 @@ def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
 
 
 def change_source(db: sqlite3.Connection, source: Source) -> None:
-    """Update the patterns and marks of an existing source."""
+    """Store the patterns of an existing source, and whether it is paused or removed."""
     values = json.dumps(source.include), json.dumps(source.exclude), source.paused, source.removed
     sql = "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?"
     db.execute(sql, (*values, source.id))
@@ -143,7 +143,8 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Remove a source if it is still marked as removed. Its excluded files stay excluded in other sources."""
+    """Remove a source if it is still marked as removed. Files that the owner excluded in it stay excluded in
+    other sources that contain them."""
     for source in [known for known in all_sources(db) if known.id == source_id and known.removed]:
         for heir in overlapping(db, source):
             for path, out in excluded_below(db, heir.root).items():
@@ -216,8 +217,8 @@ def mark_left_out(db: sqlite3.Connection) -> None:
 
 
 def mismarked(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
-    """Yield (id, path, correct bits) for each document whose mark contradicts the exclusions and removed
-    sources."""
+    """Yield (id, shown path, correct value of ``documents.private``) for each document whose bit LEFT_OUT
+    contradicts the exclusions and removed sources."""
     for source in all_sources(db):
         excluded = excluded_below(db, source.root).keys()
         covered = _coverage(source.exclude) if source.exclude else ()

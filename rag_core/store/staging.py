@@ -22,7 +22,8 @@ _SPARE = 64 * 1024 * 1024
 
 @contextmanager
 def staging_folder(store_dir: Path) -> Iterator[Path]:
-    """Context manager: yield a new folder for unfinished files, and remove it at the end. Raises OSError."""
+    """Context manager: yield a new folder for unfinished files, and remove it at the end. Raises OSError if
+    the folder cannot be created."""
     store_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in store_dir.glob(f"{_PREFIX}*.lock"):
         with suppress(OSError), FileLock(left, timeout=0):  # a folder whose lock is held is in use
@@ -39,8 +40,8 @@ def staging_folder(store_dir: Path) -> Iterator[Path]:
 
 
 def unfinished_name(room: Path, target: Path) -> Path:
-    """Return a path next to ``target`` for its unfinished file. The file is removed together with
-    ``room``."""
+    """Return a path next to ``target`` for its unfinished file. The file is removed together with ``room``, a
+    folder from `staging_folder`."""
     part = target.with_name(f".{target.name}{room.name}")
     (room / _ELSEWHERE).write_bytes(os.fsencode(part))
     return part

@@ -33,7 +33,8 @@ class State:
         return os.path.exists(self.path)  # noqa: PTH110  (no error, however long it is)
 
     def rows(self, sql: str, *values: object) -> list[Any]:
-        """Return the rows of a statement, or [] if the file does not exist. Raises StoreError."""
+        """Return the rows of a statement, or [] if the file does not exist. Raises StoreError if the file
+        cannot be read."""
         if not self.is_there:
             return []
         with self.open() as db:
@@ -42,7 +43,8 @@ class State:
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
         """Context manager: open a connection in one transaction, and create the file if needed. Only the
-        file's owner can read it, and deleted rows leave no traces. Raises StoreError."""
+        file's owner can read it, and deleted rows leave no traces. Raises StoreError if the file cannot be
+        read or written."""
         try:
             if not self.is_there:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,8 +25,8 @@ _NEXT = ("next_embedder", "next_identity_id", "next_backend", "next_remote")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The embedder and vector index that a store switches to. ``address`` is '' if the vectors are in the
-    store's own file."""
+    """The embedder and vector index that a store switches to. ``identity_id`` is the embedder's row id.
+    ``address`` is '' if the vectors are in the store's own file."""
 
     embedder: str
     identity_id: int
@@ -58,7 +58,7 @@ def begin(db: sqlite3.Connection, to: Switch) -> None:
 
 
 def finish(db: sqlite3.Connection) -> None:
-    """Make searches use the prepared vectors."""
+    """Make searches use the embedder and index of the switch under way. Does nothing if there is none."""
     to = under_way(db)
     if to is None:
         return
@@ -74,8 +74,8 @@ def finish(db: sqlite3.Connection) -> None:
 
 
 def abandon(db: sqlite3.Connection) -> None:
-    """End a switch. Searches keep their embedder and index. The index is compared later, because nothing was
-    removed from it meanwhile."""
+    """End a switch. Searches keep their embedder and index. The next run first compares that index with the
+    store, because nothing was removed from the index during the switch."""
     if not meta(db).keys().isdisjoint(_NEXT):
         _drop_next(db)
         outbox.recheck(db, wanted=bool(outbox.address(db)))

@@ -30,10 +30,11 @@ def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """Return the document shown as ``path``, with the chunk ``key`` marked, or None if it is not visible.
+    """Return the document shown as ``path``, or None if ``viewer`` may see no such document. The chunk with
+    the key ``key`` is marked; '' marks none.
 
-    Several documents may be shown as ``path``, such as the parts of a file. Then the one with the chunk is
-    returned.
+    Several documents may be shown as ``path``, such as the messages of a mailbox. Then the one with the chunk
+    is returned.
     """
     meant = _meant(db, store, path, viewer, key)
     if meant is None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from rag_core.text.drawn_tables import reading_order
 
 END_OF_CELL = "\0"
-"""The character that marks the end of a cell where phrases are compared. A phrase holds white space, not
-this."""
+"""The character that replaces white space at the end of a cell. It is no white space itself, so no phrase
+continues over it."""
 
 _GRIDS = frozenset({"csv", "tsv", "sheet"})
 """File types that consist of a table."""
@@ -35,8 +35,8 @@ def cells_apart(text: str, file_type: str) -> str:
 
 
 def cells_of_source_apart(text: str, file_type: str) -> str:
-    """Return what `cells_apart` does of a passage whose cells are told by signs of the source, such as the
-    quotes of CSV and the ``&`` of LaTeX; any other passage as it is."""
+    """Do what `cells_apart` does for the formats whose source separates cells by signs, such as the quotes of
+    CSV and the ``&`` of LaTeX. Any other passage is returned unchanged."""
     if file_type == "csv":
         return _OF_CSV.sub(lambda match: _end(match[0]), text)
     if file_type in _GRIDS:
@@ -45,8 +45,8 @@ def cells_of_source_apart(text: str, file_type: str) -> str:
 
 
 def rows_apart(text: str, file_type: str) -> str:
-    """Return what `cells_apart` does of a passage whose rows are told by how they are shown: as lines with
-    bars between the cells."""
+    """Do what `cells_apart` does for the ends of rows, in the formats whose tables are stored as lines with
+    bars between the cells. Any other passage is returned unchanged."""
     if file_type not in _WITH_ROWS or " | " not in text:
         return text
     lines = [match for match in _LINE.finditer(text) if match[0].strip()]

@@ -31,7 +31,7 @@ Cell = list[Span]
 
 
 class TablePart(NamedTuple):
-    """A span of the source, and what stands before it as it is read."""
+    """A span of the source. ``before`` is put before it when it is read, such as a bar between two cells."""
 
     before: str
     start: int
@@ -40,7 +40,7 @@ class TablePart(NamedTuple):
 
 def reading_order(text: str, file_type: str) -> list[TablePart]:
     """Return the spans of a passage in the order in which they are read: each cell of a drawn table as a
-    whole, with bars around it."""
+    whole, with bars around it. A passage without such a table is one span."""
     if file_type not in _WITH_DRAWN_TABLES or not _HAS_TABLE.search(text):
         return [TablePart("", 0, len(text))]
     lines = [match.span() for match in _LINE.finditer(text) if match[0]]

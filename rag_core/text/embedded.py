@@ -22,7 +22,7 @@ def embedded_text(prefix: str, text: str, anchor_type: str) -> str:
 
     Args:
         prefix: The title and headings; for a table the names of its columns.
-        text: The passage without its furniture.
+        text: The passage without its furniture, the parts that a template or a program wrote.
         anchor_type: The kind of its place in the document, such as ``page``.
 
     """

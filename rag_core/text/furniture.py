@@ -133,8 +133,9 @@ def _number(shape: str) -> int | None:
 
 
 def kept_spans(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
-    """Return the spans to keep of each passage, as JSON. None keeps everything. If a whole document is
-    furniture, its first passage keeps only the document's names."""
+    """Return for each passage its spans to keep, as JSON (``[[start, end]]``); None keeps everything.
+    ``passages`` are (start, text). If all passages are furniture, the first one is `NAMES_ALONE`, so that it
+    keeps the document's names."""
     kept_spans: list[str | None] = []
     for start, text in passages:
         hidden: list[Span] = []

@@ -94,14 +94,16 @@ def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[
 
 
 def wikilink(written: str) -> tuple[str, str, str]:
-    """Return the target, the heading and the label of a wikilink, given the text in its brackets."""
+    """Return the target, the heading and the label of a wikilink, each '' if missing, given the text in its
+    brackets: ``target#heading|label``."""
     target, _, label = written.partition("|")
     target, _, heading = target.removesuffix("\\").partition("#")  # in tables it is written [[a\|b]]
     return target.strip(), heading.strip(), label.strip()
 
 
 def label_of(written: str) -> str:
-    """Return the text that is shown for a wikilink."""
+    """Return the text that is shown for a wikilink, given the text in its brackets: its label, or without one
+    ``target › heading``."""
     target, heading, label = wikilink(written)
     return label or " › ".join([name for name in (target, heading) if name])
 
@@ -359,8 +361,8 @@ def shown_line(text: str) -> str:
 
 
 def instead(written: str) -> str:
-    """Return the text that is shown for a tag, comment or reference: a bar for the end of a table cell, a
-    space for a block tag, the character for a reference, and otherwise ''."""
+    """Return the text that is shown for an HTML tag, comment or character reference: a bar for the end of a
+    table cell, a space for the tag of a block, the character for a reference, and otherwise ''."""
     if written.startswith("&"):
         return html.unescape(written)
     if written[:4].lower() in ("</td", "</th"):

@@ -73,8 +73,8 @@ class Line:
 
 
 def fence(line: str) -> re.Match[str] | None:
-    """Return a match for the signs, and the text after them, if a line may open a block of code; otherwise
-    None."""
+    """Return a match if a line may open or close a block of code, otherwise None. Its groups are the signs
+    and the text after them."""
     return _FENCE.match(line)
 
 
@@ -126,7 +126,7 @@ def _comments(text: str, stretches: Sequence[Opaque], kept: Sequence[Span]) -> l
 
 
 def disjoint(marks: Sequence[Mark]) -> Iterator[Mark]:
-    """Yield marks in order. If some overlap, only the first of them is returned."""
+    """Yield marks in the order of their starts. A mark that overlaps one before it is left out."""
     place = 0
     for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end)):
         if mark.start >= place:

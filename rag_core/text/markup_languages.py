@@ -1,6 +1,7 @@
-"""The signs of each language of markup. The groups of a pattern are roles of `rag_core.text.other_markup`.
+"""The signs of each language of markup, as patterns. The named groups of a pattern are roles of
+`rag_core.text.other_markup`.
 
-A group is named after its role. After an underscore stands what an opening and its closing have in common.
+After an underscore in the name of a group stands a key that an opening sign and its closing sign share.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from rag_core.text.inline import INLINE_TAGS
 
 LIGHT_MARKUP = frozenset("asciidoc man org rst texinfo textile tiddlywiki typst wiki".split())
-"""The types of texts with marks that no program ever shows to a reader, other than Markdown."""
+"""File types of light markup other than Markdown, whose signs no program shows to a reader."""
 
 _GAP = r"(?P<gap>\n[ \t]*(?=\n))"
 _START = r"(?<![^\n])[ \t]{0,9}"  # of a line

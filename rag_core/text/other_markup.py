@@ -38,7 +38,8 @@ _OF_XML = re.compile(
 
 
 def marks_of_language(text: str, file_type: str) -> list[Mark]:
-    """Return the marks of a text in one of these languages, in order and disjoint. Other types have none."""
+    """Return the spans that are shown differently from how they are written, in order and disjoint, for XML
+    and the types in `MARKUP_LANGUAGES`. For other types, returns []."""
     if file_type == "xml":
         return [*_of_xml(text)]
     language = MARKUP_LANGUAGES.get(file_type)

@@ -67,12 +67,13 @@ def blocks(text: str) -> list[Span]:
 
 
 def minified(text: str) -> list[Span]:
-    """Return the spans of long lines in the code ``text`` that have hardly any spaces."""
+    """Return the spans of lines of 500 characters or more in the code ``text`` that have hardly any
+    spaces."""
     return [match.span() for match in _LONG_LINE.finditer(text) if is_dense(match[0])]
 
 
 def is_dense(code: str) -> bool:
-    """Whether ``code`` has hardly any spaces."""
+    """Whether ``code`` has hardly any spaces: at most 8 in 100 characters are spaces or tabs."""
     return code.count(" ") + code.count("\t") <= _MOST_SPACE * len(code)
 
 

@@ -49,8 +49,8 @@ def counted(documents: Iterable[Sequence[str]]) -> dict[str, int]:
 
 
 def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
-    """Replace the keys of ``counts`` (see `name_key`) by the tags as ``written``, most frequent first. A
-    parent that is never written alone is spelled as in its children."""
+    """Replace the keys of ``counts``, which are made by `name_key`, by the tags as ``written``, most frequent
+    first. A parent tag that is never written alone is spelled as in its children."""
     known = sorted(set(written))
     names = {name_key(each): each for tag in reversed(known) for each in above(tag)}
     names |= {name_key(tag): tag for tag in reversed(known)}

@@ -121,7 +121,8 @@ def arabic_stem(word: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return a name in the form in which links and tags are compared: NFC, without case."""
+    """Return a name in the form in which links and tags are compared: NFC, without case and without white
+    space around it."""
     return unicodedata.normalize("NFC", name).casefold().strip()
 
 
@@ -131,7 +132,7 @@ def name_order(name: str) -> str:
 
 
 def bigrams(run: str) -> list[str]:
-    """Return the overlapping pairs of characters of ``run``. A single character is returned itself."""
+    """Return the overlapping pairs of characters of ``run``. If it is a single character, returns that."""
     found = clusters(run)
     return [first + second for first, second in pairwise(found)] or [run]
 
@@ -281,8 +282,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """Return the forms that match a unit. These are words with the same stem, and longer words that begin
-    with the unit, so that *config* matches *configuration*."""
+    """Return the forms that match a unit of a query. These are words with the same stem, and longer words
+    that begin with the unit, so that *config* matches *configuration*."""
     if "|" in word:
         return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if " " in word:
@@ -383,7 +384,8 @@ def occurrences(
     numbers: Sequence[Number],
     in_one_piece: Collection[Number] = (),
 ) -> dict[str, int]:
-    """Count the occurrences of each of the units ``wanted`` in ``text``.
+    """Count the occurrences of each of the units ``wanted`` in ``text``, up to 20. Units that do not occur
+    are left out.
 
     The parts of one of the ``numbers`` count together where the whole number occurs, in any notation.
     Elsewhere they belong to other numbers and do not count.
@@ -392,7 +394,7 @@ def occurrences(
         text: The folded text.
         wanted: The units, each with its forms.
         numbers: The numbers and codes of the query.
-        in_one_piece: Codes among them that count only without white space inside.
+        in_one_piece: Codes among ``numbers`` that count only without white space inside.
 
     """
     counts: dict[str, int] = {}
@@ -416,8 +418,8 @@ def occurrences(
 def with_words(
     query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
 ) -> Query:
-    """Return ``query`` with other ``words``. ``text`` defaults to these words. ``loose`` are the words
-    outside quotes, by default all."""
+    """Return ``query`` with ``words`` in place of its own. Its text becomes ``text``, or these words if that
+    is None. ``loose`` are the words outside quotes; None means all."""
     text = " ".join(words) if text is None else text
     typed, figures = typed_words(text)
     terms = replace(
@@ -434,10 +436,12 @@ def with_words(
 
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
-    """Return ``query`` with the words of ``meant`` replaced by their corrections, except in phrases.
+    """Return ``query`` with words replaced by their corrections, except in phrases. ``meant`` maps a word to
+    its corrections, the best first.
 
-    Passages with any correction of a word are searched; reasons name the first correction. A word that is
-    among its own corrections is completed, not corrected. The text that is embedded stays as typed.
+    Passages with any correction of a word are searched; the reasons shown for a hit name the first
+    correction. A word that is among its own corrections is completed, not corrected. The text that is
+    embedded stays as typed.
     """
     quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
     instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
@@ -460,7 +464,7 @@ def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
 
 
 def with_units(query: Query, instead: Mapping[str, str]) -> Query:
-    """Return ``query`` with units replaced as ``instead`` maps them."""
+    """Return ``query`` with each unit that is a key of ``instead`` replaced by its value."""
     terms = query.terms
     typed = [(word, tuple(instead.get(unit, unit) for unit in part)) for word, part in terms.typed]
     changed = replace(

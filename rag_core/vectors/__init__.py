@@ -1,5 +1,5 @@
 """Vector indexes: a protocol for searching them, and one for filling remote indexes with a copy of every
-chunk. The store's file always decides."""
+chunk. Where an index and the store's file differ, the file is right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class VectorIndex(Protocol):
         """Return the ``k`` chunks nearest to ``query`` (shape (dimension,)), best first. Fewer are returned
         only if there are no more, or the index cannot look further.
 
-        The index may leave out chunks that do not match ``filters``, but no others. Raises VectorError.
+        The index may leave out chunks that do not match ``filters``, but no others. Raises VectorError if it
+        cannot be searched.
         """
 
     @property
@@ -54,14 +55,15 @@ class VectorRecord:
 
 
 class Receipt(NamedTuple):
-    """The keys that were put into (or removed from) the index, and the keys that it refused for good: key →
-    reason."""
+    """The keys that were put into (or removed from) the index, and the keys that it refused: key → reason.
+    Sending a refused record again is of no use."""
 
     sent: tuple[str, ...] = ()
     refused: Mapping[str, str] = {}
 
 
 Settled = Callable[[Receipt], None]
+"""Called after each request to an index, with the keys that it has put, removed or refused."""
 
 
 def unnoticed(_: Receipt) -> None:
@@ -77,14 +79,16 @@ class RemoteIndex(VectorIndex, Protocol):
         """The address of the server that receives the texts; '' if they stay in this process."""
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """Create the index for ``owner``, or check the shape and owner of an existing index. ``take_over``
-        changes its owner. Raises VectorError with the difference, and then removes what this call created."""
+        """Create the index for ``owner``, or check the dimension, metric and owner of an existing index.
+        ``take_over`` makes ``owner`` its owner. If they differ, this raises VectorError, after removing what
+        this call created."""
 
     def owner(self) -> str:
         """Return the owner of the index; ``""`` if there is no index or it has no owner."""
 
     def drop(self, owner: str) -> None:
-        """Delete the index, or the rest of it, if it belongs to ``owner``. Otherwise do nothing."""
+        """Delete the index, or what an interrupted deletion left of it, if it belongs to ``owner``. Otherwise
+        do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """Add ``records``, or replace those with the same key (the last one counts). They are read while they
@@ -92,7 +96,8 @@ class RemoteIndex(VectorIndex, Protocol):
         without its batch."""
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """Remove the chunks with these keys. Keys that the index does not have are no error."""
+        """Remove the chunks with these keys. Keys that the index does not have are no error. ``settled`` is
+        called with the receipt of each request."""
 
     def keys(self) -> Iterator[str]:
         """Yield the key of every record in the index, in any order."""

@@ -54,8 +54,8 @@ def kinds() -> tuple[str, ...]:
 
 
 def text_goes_to(kind: str, options: VectorOptions) -> str:
-    """Say where text in a vector index of this kind is sent. Raises InvalidInput for an unknown kind, and
-    VectorError if its package is broken."""
+    """Return in words where text in a vector index of this kind is sent, such as ``goes to HOST`` or ``stays
+    on this machine``. Raises InvalidInput for an unknown kind, and VectorError if its package is broken."""
     if kind in options:
         return str(options[kind].destination)
     return destination_of("" if kind == LOCAL else _opener(kind).server)
@@ -76,8 +76,8 @@ def open_remote(address: str, dimension: int, metric: Metric, options: VectorOpt
 
 
 def existing(address: str, options: VectorOptions) -> RemoteIndex:
-    """Return the existing index at ``address`` with its actual dimension and metric. Raises InvalidInput,
-    VectorError."""
+    """Return the existing index at ``address`` with its actual dimension and metric. Raises InvalidInput for
+    a bad address, and VectorError if there is no such index or it cannot be reached."""
     kind = backend_of(address)
     index: RemoteIndex = _opener(kind).existing(address, options.get(kind))
     return index

@@ -150,7 +150,7 @@ class Chroma(Remote[ChromaService]):
     max_dimension = 65_536
     max_batch = 2000
     max_bytes = 16 * 2**20  # a server accepts 40 MB by default
-    other_place = "To make an index of its own, give the store another name."
+    other_place = "To make a separate index for this store, give the store another name."
 
     @staticmethod
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:
@@ -159,8 +159,8 @@ class Chroma(Remote[ChromaService]):
 
     @classmethod
     def visible(cls, options: ChromaOptions) -> Iterator[str]:
-        """Yield the addresses of the server's collections that belong to a store of Commonplace; see
-        Remote.visible."""
+        """Yield the addresses of the server's collections that belong to a store of Commonplace. Raises
+        VectorError if they cannot be listed."""
         with closing(ChromaService(options)) as service:
             for start in itertools.count(step=_NAMES_A_PAGE):
                 page = service.ask(methodcaller("list_collections", limit=_NAMES_A_PAGE, offset=start))
@@ -182,7 +182,7 @@ class Chroma(Remote[ChromaService]):
         if not hnsw or not (dimension or self._owner_of(found)):
             raise VectorError(
                 f"The collection {self._collection!r} of {self.service.called} was not made for notes.",
-                "Check its name, and use a Chroma server of your own: others have no HNSW index.",
+                "Check its name, and use a Chroma server of your own: hosted Chroma has no HNSW index.",
             )
         return dimension, hnsw["space"]
 

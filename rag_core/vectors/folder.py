@@ -63,5 +63,6 @@ def _locked(folder: Path, name: str) -> FileLock:
         ) from None
     except OSError as error:
         message = f"The folder {str(folder)!r} of {name} cannot be used: {error.strerror}."
-        raise VectorError(message, "Check that it can be written, or configure another one.") from error
+        advice = f"Check that it can be written, or set another one (`{name.lower()}_folder`)."
+        raise VectorError(message, advice) from error
     return lock

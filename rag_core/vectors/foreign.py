@@ -31,11 +31,11 @@ class IndexPackage(Protocol):
 
     def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
         """Return the index at ``address`` for vectors of this dimension and metric. The index may not exist,
-        and no request is sent. Raises VectorError."""
+        and no request is sent. Raise VectorError if the address cannot be used."""
 
     def existing(self, address: str) -> RemoteIndex:
-        """Return the existing index at ``address`` with its actual dimension and metric. Raises
-        VectorError."""
+        """Return the existing index at ``address`` with its actual dimension and metric. Raise VectorError if
+        there is no such index or it cannot be reached."""
 
 
 def usable() -> tuple[str, ...]:

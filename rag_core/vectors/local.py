@@ -39,8 +39,8 @@ from rag_core.vectors import NO_FILTERS, Match
 LARGE = 20_000 * 384  # numbers compared in 3 ms on one core; with more numbers, sign bits choose candidates
 FEWEST_SIGNS = 256  # minimum dimension; shorter vectors have too few signs to choose by
 WIDTHS = (40, 6), (60, 12), (80, 24), (100, 40)
-"""Number of vectors for each requested one that are added up, and number of them that are read. A store uses
-the first pair that finds enough of its nearest vectors."""
+"""For each requested vector: the number of candidates whose numbers are added up, and the number of these
+that are read from the file. A store uses the first pair that finds enough of its nearest vectors."""
 _FINDS_ENOUGH = 0.995
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
@@ -75,8 +75,11 @@ class LocalVectors:
         self._snapshot: _Snapshot | None = None
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:  # noqa: ARG002
-        """See VectorIndex.search. Filters are ignored here, because the caller checks them, which is fast
-        without a network."""
+        """Return the ``k`` chunks nearest to ``query``, best first; [] if the store has no vectors. Raises
+        VectorError if the store's vectors are from another embedder now.
+
+        ``filters`` are ignored, because the caller checks them, which is fast without a network.
+        """
         found: list[Match] = []
         with self._store.read() as db:
             if (active := kept(db, active_identity)) is None:
@@ -153,8 +156,9 @@ def nearest_to(
 
 
 def measured_recall(db: sqlite3.Connection, known: Known) -> signs.Recall | None:
-    """Return the share of the exact ten nearest of some vectors that `nearest_to` finds, with the smallest
-    width that finds enough, or the largest. Return None if all vectors are compared."""
+    """Measure which share of the ten nearest vectors `nearest_to` finds, for a sample of vectors. The
+    smallest width that finds enough is used, or else the largest. Returns None if all vectors are compared,
+    so that none is missed."""
     count = db.execute(f"SELECT count(*) {_MINE}", (known.id,)).fetchone()[0]
     matrix = Matrix.empty(known.mean, count)
     if not matrix.is_large:
@@ -206,10 +210,10 @@ class Matrix:
     """Vectors in memory. A matrix is immutable. `extended` returns a new one that shares its memory."""
 
     mean: Vectors  #: Subtracted before signs are taken, shape (dimension,).
-    ids: Ids  #: Ascending.
-    rows: npt.NDArray[np.float32]  #: Shape (room, dimension); empty in a large matrix.
-    signs: _Signs  #: In a large matrix, shape (columns of 64, room).
-    is_large: bool
+    ids: Ids  #: Ids of the vectors, ascending; shape (room,), which is how many fit into the memory.
+    rows: npt.NDArray[np.float32]  #: The vectors, shape (room, dimension); empty in a large matrix.
+    signs: _Signs  #: Sign bits, shape (columns of 64 bits, room); empty unless the matrix is large.
+    is_large: bool  #: Whether only the sign bits of the vectors are in memory.
     count: int = 0  #: Number of vectors; there may be room for more.
 
     @classmethod

@@ -190,8 +190,8 @@ def short_numbers(vector: Vectors) -> list[float]:
 
 
 def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any]) -> VectorRecord:
-    """Return the record that was stored in this form. Lists become tuples, and floats become whole numbers,
-    because some services change them."""
+    """Rebuild a record from what a service returns: ``doc`` is the JSON text of its ``doc``, ``kept`` its
+    metadata. Lists become tuples, and floats become whole numbers, because some services change them."""
     found = {
         name: tuple(value) if isinstance(value, list) else int(value) if isinstance(value, float) else value
         for name, value in kept.items()
@@ -206,5 +206,5 @@ def reason_against(vector: Vectors, dimension: int) -> str:
     if not np.isfinite(vector).all():
         return "Its vector holds a value that is not a number."
     if not np.any(unit(vector)):
-        return "Its vector has no length."
+        return "Its vector has only zeros."
     return ""

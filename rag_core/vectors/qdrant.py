@@ -147,7 +147,7 @@ class Qdrant(Remote[QdrantService]):
     max_dimension = 65_536
     max_batch = 500
     max_bytes = 24 * 2**20  # a server accepts 32 MB by default
-    other_place = "To make an index of its own, set another `qdrant_collection`."
+    other_place = "To make a separate index for this store, set another `qdrant_collection`."
 
     @staticmethod
     def address_of(store: str, variant: str, options: QdrantOptions) -> str:
@@ -156,7 +156,8 @@ class Qdrant(Remote[QdrantService]):
 
     @classmethod
     def visible(cls, options: QdrantOptions) -> Iterator[str]:
-        """See Remote.visible. Yields every store in collections whose points name their store."""
+        """Yield the address of every store in collections whose points name their store. Raises VectorError
+        if the server cannot be asked."""
         with closing(QdrantService(options)) as service:
             for found in service.ask(methodcaller("get_collections")).collections:
                 try:
@@ -228,8 +229,8 @@ class Qdrant(Remote[QdrantService]):
         self._put({self._marker: {"id": self._marker, "vector": vector, "payload": fields}}, **how)
 
     def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop. When the last store in the collection is dropped, the collection is
-        deleted."""
+        """Delete the points of this store if they belong to ``owner``. When the last store in the collection
+        is dropped, the collection is deleted."""
         if self.owner() != owner:
             return
         self._delete_where(self._mine)

@@ -61,13 +61,15 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     @staticmethod
     @abstractmethod
     def address_of(store: str, variant: str, options: Any) -> str:
-        """Return the address for the index of ``store``; see foreign.Backend.address. Raises InvalidInput."""
+        """Return the address of the index for the store ``store``. ``variant`` is '', or a short word for the
+        new index while the store switches to another embedder. Raises InvalidInput if the options give no
+        valid address."""
 
     @classmethod
     @abstractmethod
     def visible(cls, options: Any) -> Iterator[str]:
         """Yield the addresses of indexes that the credentials can see and that may be attached here. Raises
-        VectorError."""
+        VectorError if they cannot be listed."""
 
     @abstractmethod
     def _locate(self, names: Mapping[str, str]) -> None:
@@ -124,8 +126,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @classmethod
     def existing(cls, address: str, options: Any) -> Self:
-        """Return the existing index at ``address`` with its actual dimension and metric. Raises InvalidInput,
-        VectorError."""
+        """Return the existing index at ``address`` with its actual dimension and metric. Raises InvalidInput
+        for a bad address, and VectorError if there is no such index or it cannot be reached."""
         index = cls(address, 1, "cosine", options)
         index.dimension, index.metric = index._shape(index._describe())
         return index
@@ -248,8 +250,8 @@ class Batch(NamedTuple):
 
 
 class WithDeadline:
-    """Runs one search in the remote ``index`` within a time limit. If the index does not exist, ``absent`` is
-    raised."""
+    """Runs one search in the remote ``index``, whose calls may take `SEARCH_S` together. If the index does
+    not exist, ``absent`` is raised."""
 
     is_exact = False
 
@@ -258,8 +260,8 @@ class WithDeadline:
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
-        """See VectorIndex.search. Raises VectorsUnreachable at once if another search has just had no
-        answer."""
+        """Return the nearest chunks that the index finds. Raises VectorsUnreachable if that takes too long,
+        and at once if another search has just had no answer."""
         started = time.monotonic()
         with self._breaker.guard(self._server):
             try:
@@ -293,5 +295,5 @@ def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
 
 
 def short_mark(text: str) -> str:
-    """Return eight letters of the text's hash, which distinguish different texts."""
+    """Return eight hexadecimal digits of the text's hash, which distinguish different texts."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]

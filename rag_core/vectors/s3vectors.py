@@ -81,7 +81,8 @@ class S3Service(VectorService[S3Options]):
         return f"Amazon S3 Vectors at {host_of(self.endpoint)}"
 
     def call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> dict[str, Any]:
-        """Call ``operation``, a method of boto3's client, and return its answer. Raises what ``ask`` does."""
+        """Call ``operation``, a method of boto3's client, and return its answer. Raises VectorsUnreachable if
+        the service stays busy, ServiceRefused if it refuses, and VectorError if AWS is not set up here."""
         return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
 
     def _open(self) -> Any:
@@ -146,11 +147,13 @@ class S3Vectors(Remote[S3Service]):
     max_dimension = 4096
     max_batch = 500
     max_bytes = 20 * 2**20 - 4096  # with room for everything besides the records
-    other_place = "To make an index for this store alone, set `s3_bucket_prefix` to another word."
+    other_place = "To make a separate index for this store, set `s3_bucket_prefix` to another word."
 
     @staticmethod
     def address_of(store: str, variant: str, options: S3Options) -> str:
-        """See Remote.address_of. Names that differ in more than case get different buckets."""
+        """Return the address of the index for the store ``store``. Names that differ in more than case get
+        different buckets. ``variant`` is '', or a word for the index of a new embedder. Raises InvalidInput
+        for a bad ``s3_bucket_prefix``."""
         prefix, name = options.bucket_prefix, store.lower()
         plain = name.replace("_", "-")
         bucket = f"{prefix}-{plain}"
@@ -166,7 +169,8 @@ class S3Vectors(Remote[S3Service]):
 
     @classmethod
     def visible(cls, options: S3Options) -> Iterator[str]:
-        """See Remote.visible. If the indexes of a bucket may not be listed, the usual name is assumed."""
+        """Yield the addresses of all indexes that the credentials can see. If the indexes of a bucket may not
+        be listed, the usual name is assumed. Raises VectorError if the buckets cannot be listed."""
         service = S3Service(options)
         for bucket in _listed(service, "list_vector_buckets", "vectorBuckets", maxResults=_PAGE_OF_NAMES):
             name = bucket["vectorBucketName"]
@@ -224,7 +228,8 @@ class S3Vectors(Remote[S3Service]):
         unless((_NOT_FOUND, _CONFLICT), delete)
 
     def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop. When the last index in the bucket is dropped, the bucket is deleted."""
+        """Delete the index if it belongs to ``owner``. When the last index in the bucket is dropped, the
+        bucket is deleted."""
         found = self._found()
         if found:
             theirs = self._owner_of(found)

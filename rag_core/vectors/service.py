@@ -67,9 +67,9 @@ class Busy(Exception):
 
 
 class ServiceRefused(VectorError):
-    """The service understood a request and refused it. ``status`` is the HTTP status of the reason, and
-    ``name`` is the service's own name for the reason. ``about_records`` means that the cause may be a
-    record."""
+    """The service understood a request and refused it. ``reason`` is its explanation, ``status`` the HTTP
+    status, and ``name`` the service's own name for the reason. ``about_records`` means that the cause may be
+    a record."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class VectorService(ABC, Generic[_Options]):
             if attempt < limit:
                 longest = self.options.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1)
                 time.sleep(min(max(wait_s, longest), _LONGEST_WAIT))
-        advice = f"{self.remedy} What was to be sent waits and is sent with the next run."
+        advice = f"{self.remedy} Changes that were not sent are sent with the next run."
         raise VectorsUnreachable(f"{self.called} cannot be used: {reason}.", advice)
 
     def _once(self, client: Any, act: Callable[[Any], _T]) -> _T:
@@ -192,7 +192,7 @@ class Program(VectorService[_Settings]):
     @abstractmethod
     def version_at(server: Server, options: Any) -> str | None:
         """Return the version that a server reports; '' if it reports none, and None if another program
-        answers. Raises Unanswered."""
+        answers. Raises Unanswered if the server does not answer or refuses access."""
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -257,7 +257,7 @@ class Program(VectorService[_Settings]):
         if (server_name(f"http://{server}", self.options.port) if server else "") != host:
             raise VectorError(
                 f"The index {shown(address)} is not where {setting} points to ({host or 'nowhere'}).",
-                f"Set {setting} to its server, or take it away if the index is in a folder of this computer.",
+                f"Set {setting} to its server, or remove it if the index is in a folder of this computer.",
             )
 
     def _open(self) -> Running[Any]:
@@ -311,7 +311,8 @@ class Program(VectorService[_Settings]):
     def damage(self, error: Exception) -> VectorError:
         """Return the error for a folder that the engine in this process cannot read or write."""
         message = f"{self.called} cannot be read or written: {_quoted(str(error))}."
-        return VectorError(message, "Check the disk; if the folder is damaged, remove it and send all again.")
+        advice = "Check the disk. If the folder is damaged, delete it, then run `commonplace verify --heal`."
+        return VectorError(message, advice)
 
 
 def _quoted(said: str) -> str:

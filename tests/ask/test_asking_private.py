@@ -47,7 +47,7 @@ def test_private_notes_never_go_to_a_model_elsewhere(remote: Library, openai_cha
 
 def test_that_private_notes_would_fit_is_told(remote: Library) -> None:
     reply = remote.ask(OWNER, "harbour password sesame", ["port"])
-    assert "They stay on this machine" in reply.notices[-1].message
+    assert "They were not sent to the model" in reply.notices[-1].message
     assert "They stay" not in str(remote.ask(GUEST, "harbour opens at six").notices)
 
 

@@ -50,7 +50,7 @@ def test_why_nothing_is_shown_is_said(run: Run, tea: Path) -> None:
     assert found.err.endswith(", below the minimum of 1 (min_score).\n")
     assert run("query", "tea steeps", "--mode", "lexical", "--min-score", "100%").err == found.err
     refused = run("query", "tea", "--min-score", "much")
-    assert (refused.status, "'much' is no score. Write one like 0.7 or 70%." in refused.err) == (2, True)
+    assert (refused.status, "'much' is not a score. Write one like 0.7 or 70%." in refused.err) == (2, True)
 
 
 def test_a_file_goes_by_its_path_from_here(run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:

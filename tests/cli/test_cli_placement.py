@@ -51,7 +51,7 @@ def test_attach_and_take_over(zoo: Run, notes: Path, monkeypatch: pytest.MonkeyP
     assert zoo("store", "attach", "s3vectors://commonplace-zoo/main", "sea").out == (
         "Store 'sea' is attached: 2 passages.\n"
     )
-    assert "attached, only read here" in zoo("store", "info", "sea").out
+    assert "attached: this computer only reads it" in zoo("store", "info", "sea").out
     refused = zoo("index", "--store", "sea")
     assert refused.status == 2
     assert zoo("store", "take-over", "sea").out.startswith("Store 'sea' is yours now.")

@@ -58,7 +58,7 @@ def test_repair_says_what_it_did_and_what_is_left_to_do(run: Run, stores: Path) 
         "The list of earlier runs is empty now.",
         f"The damaged file is kept as {kept.name!r} next to the new one; delete it when nothing is missing.",
         "Store 'a' is sound.",
-        "1 text to be embedded again. Next: commonplace index --store a",
+        "1 text must be embedded again. Next: commonplace index --store a",
     ]
     assert [line.split(",")[0] for line in run("verify").out.splitlines()] == ["a: sound", "b: sound"]
     assert run("repair", "--store", "b").out == "Store 'b' is sound; nothing was changed.\n"

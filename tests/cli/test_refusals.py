@@ -289,8 +289,8 @@ def test_what_a_command_asks_of_a_running_job_is_said(run: Run, library: Library
 
     assert "'a.md' is excluded: no search finds it." in run("exclude", "a.md").out
     assert found(library, "zebra") == []
-    assert "The run that is going on reads 'a.md' again." in run("exclude", "a.md", "--undo").out
+    assert "The present run of the store also reads 'a.md' again." in run("exclude", "a.md", "--undo").out
     assert "Run 2 stops." in run("jobs", "--cancel").out
     first.communicate("")
     assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
-    assert run("jobs", "--cancel").out == "No run is going on.\n"
+    assert run("jobs", "--cancel").out == "Store 's' is not being indexed, so there is no run to stop.\n"

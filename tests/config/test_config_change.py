@@ -95,8 +95,8 @@ def test_a_file_may_be_missing_or_nearly_empty(home: Path, before: str) -> None:
         ("topk", "5", "'topk' is not a setting."),
         ("ocr", "maybe", "ocr is 'maybe', which is not auto, off,"),
         ("chat_api_key", "sesame", "chat_api_key is a secret."),
-        ("access_hosts", "desk", "access_hosts has several lines in config.yaml."),
-        ("mode", "vector", "mode is set in environment, COMMONPLACE_MODE."),
+        ("access_hosts", "desk", "access_hosts has several lines in config.yaml, which"),
+        ("mode", "vector", "mode is set in environment, COMMONPLACE_MODE, which"),
     ],
 )
 def test_what_cannot_be_written_leaves_the_file_alone(

@@ -63,7 +63,7 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ),
         ('models: "/a\\0b"\n', "models is '/a\\x00b', which is not an absolute folder"),
         ('models: "~ann\\0/models"\n', "models is '~ann\\x00/models', which is not an absolute folder"),
-        ("top_k: 5\ntop_k: 6\n", "'top_k' is there twice [config.yaml:2]. Remove one of them."),
+        ("top_k: 5\ntop_k: 6\n", "'top_k' is set twice [config.yaml:2]. Remove one of them."),
         ("- top_k\n", "These are not names and values [config.yaml:1]."),
         ("sesame\n", "These are not names and values [config.yaml:1]."),
         ("top_k: 5\n\tmode: x\n", "This is not valid YAML [config.yaml:2]."),

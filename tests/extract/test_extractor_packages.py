@@ -262,5 +262,8 @@ def test_files_are_read_again_when_a_package_comes_changes_or_goes(
     information.unlink()
     extended(tmp_path / "packages")
     told = library.upkeep.explain(OWNER, str(notes / "a.foo"))[0].steps
-    assert any(step.sentence == "The next run reads it again, by Commonplace." for step in told)
+    assert any(
+        step.sentence == "Its reader has changed since. The next run reads it again, by Commonplace."
+        for step in told
+    )
     assert run() == ({"reread": 1, "unchanged": 1}, "text", "plain words")

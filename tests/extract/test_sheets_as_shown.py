@@ -166,7 +166,7 @@ def test_all_that_a_workbook_shows_is_read(data: bytes) -> None:
         ("xl/comments1.xml", "Berta", "'xl/comments1.xml' of the sheet 'Sheet' is missing or damaged."),
         ("charts/chart1.xml", "Repayment", "'xl/charts/chart1.xml' is missing or damaged."),
         ("drawings/drawing1.xml", "guarantee", "'xl/drawings/drawing1.xml' of the sheet 'Sheet' is"),
-        ("xl/sharedStrings.xml", "House", "The table of texts is damaged"),
+        ("xl/sharedStrings.xml", "House", "Its table of texts is damaged"),
         ("xl/styles.xml", "7.5%", "'xl/styles.xml' is missing or damaged"),
         ("sheet1.xml.rels", "Berta", "The comments and pictures of the sheet 'Sheet' are"),
         ("worksheets/sheet1.xml", "House", "The sheet 'Sheet' is missing or damaged."),

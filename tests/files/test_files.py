@@ -99,7 +99,7 @@ def test_a_missing_root_is_named_with_a_next_step(tmp_path: Path) -> None:
 
 def test_a_folder_of_keys_is_no_root(tmp_path: Path) -> None:
     plant(tmp_path, ".ssh/known/hosts")
-    with pytest.raises(InvalidInput, match="key or secret"):
+    with pytest.raises(InvalidInput, match="for keys and passwords"):
         scan(tmp_path / ".ssh" / "known", [])
 
 

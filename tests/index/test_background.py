@@ -111,7 +111,10 @@ def test_stop_all_interrupts_and_waits_and_the_next_start_of_the_process_goes_on
     assert not background.working(library, "s")
     [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.texts_embedded < 40) == ("interrupted", True)
-    assert job.message == "The program was closed during the run. Its next start continues it."
+    assert (
+        job.message
+        == "The program was closed during the run. The run continues when the program starts again."
+    )
     check_library(library, "s")
 
     background.resume_all(library, OWNER)

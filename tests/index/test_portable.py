@@ -257,7 +257,9 @@ def test_a_folder_that_holds_the_whole_home_is_paused(
     monkeypatch.setenv("HOME", str(notes))
     imported = sea.stores.import_file(OWNER, exported, "back")
     assert [source.paused for source in imported.sources] == [True]
-    assert imported.notices == (f"Folders that are too large to index unasked are paused: '{notes}'.",)
+    assert imported.notices == (
+        f"Folders that are too large to index without your consent are paused: '{notes}'.",
+    )
 
 
 def test_a_store_of_an_older_version_is_brought_up_to_date(

@@ -43,7 +43,8 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
         server.process.terminate()
         server.process.wait(WAIT_S)
         assert server.process.stdout is not None
-        assert server.process.stdout.read() == "The run of store 's' goes on at the next start.\n"
+        continues = "Indexing of store 's' continues when the app starts again.\n"
+        assert server.process.stdout.read() == continues
     [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.end_time is not None) == ("interrupted", True)
     assert 0 < library.stores.info(OWNER, "s").file_count < 400

@@ -174,7 +174,7 @@ def test_a_model_that_reads_less_than_the_passages_hold_is_told(
 ) -> None:
     write(notes)
     job = index(make(ollama_url=ollama.url, embedding_context=512), "s", notes)
-    assert "the rest of one is found by words only" in job.message
+    assert "Searches find the rest of these by words only." in job.message
     assert job.texts_embedded == 3
 
 
@@ -266,4 +266,5 @@ def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Pat
     index(library, "s", notes)
     away = make(ollama_url=nobody())
     [notice] = away.search(Viewer("guest", stores=frozenset({"s"})), "subject1", ["s"]).notices
-    assert notice.message == "Only words are searched in store 's'. The embedder is not available just now."
+    away = "The model that compares meanings is not available just now."
+    assert notice.message == f"Only words are searched in store 's'. {away}"

@@ -26,7 +26,7 @@ def test_progress_is_one_line(now: Progress, line: str) -> None:
     ("problem", "line"),
     [
         (Problem("failed", "", 2, ("a", "b")), "2 files could not be read."),
-        (Problem("waiting", "", 1, ("a",)), "The pictures of 1 file wait to be read."),
+        (Problem("waiting", "", 1, ("a",)), "The pictures in 1 file are not read yet."),
         (Problem("skipped", "", 1, ("a",)), "1 file skipped."),
         (Problem("refused", "", 3, ("a",)), "Found by words only: 3 texts of 1 file."),
     ],

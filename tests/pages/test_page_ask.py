@@ -124,7 +124,7 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     assert not app.warning, "one line says it"
     assert "<code>ollama pull llama3.2:3b</code>" in markup(app), "what is typed is shown as such"
     assert any(each.proto.page == "settings" for each in app.get("page_link")), "where config.yaml is"
-    assert markup(app).index("harbour opens at six") < markup(app).index("For answers in other words"), (
+    assert markup(app).index("harbour opens at six") < markup(app).index("To have a model write answers"), (
         "first they come"
     )
     assert markup(app).count(" open><summary>") == markup(app).count("<details") > 0, "all can be read"

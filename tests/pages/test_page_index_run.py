@@ -93,7 +93,7 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
     (notes / "good.md").write_text("It is good.\n", "utf-8")
     index(library(), STORE, notes)
     app = page()
-    assert "**2 files could not be read.** The reason for each: It is marked as UTF-16-LE" in texts(app)
+    assert "**2 files could not be read.** All for the same reason: It is marked as UTF-16-LE" in texts(app)
     assert "a.md\nb.md" in texts(app)
     (notes / "a.md").write_text("It is mended.\n", "utf-8")
     (notes / "new.md").write_text("It is new.\n", "utf-8")

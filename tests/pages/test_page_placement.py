@@ -91,7 +91,7 @@ def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
 def test_a_switch_goes_on_only_where_no_run_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     library().placement.switch(OWNER, "sea", "hashing:64")
     app = page(store="sea")
-    assert "3 texts are still to embed" in said(app)
+    assert "3 texts are not embedded yet" in said(app)
     assert has_key(app, "placement_go_on_sea")
     monkeypatch.setattr("ui.index.runs.background.working", lambda *_: True)
     app = page(store="sea")

@@ -59,7 +59,7 @@ def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) ->
     library().sharing.record_visit(f"y{odd}", "pages", refused=True)
     library().sharing.share(OWNER, f"z{odd}", ["notes"])
     app = page()
-    assert "In your tailnet you are a*b*`c`_d_&amp;lt@example.com." in markup(app)
+    assert "Your login in Tailscale is a*b*`c`_d_&amp;lt@example.com." in markup(app)
     for first in "yz":
         assert f"<strong>{first}a*b*`c`_d_&amp;lt@example.com</strong>" in markup(app)
     assert "<b>" not in markup(app)

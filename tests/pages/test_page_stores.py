@@ -136,7 +136,7 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
         db.commit()
     app = settled(press(page(store="garden"), "store_verify_garden"))
     assert "2 faults in 11 checks" in texts(app)
-    assert "4 documents have passages at an impossible place." in texts(app)
+    assert "4 documents have passages whose stored position is impossible." in texts(app)
 
     garden.jobs.request(OWNER, "garden", [])
     settled(press(app, "store_repair_garden"))

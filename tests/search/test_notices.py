@@ -99,7 +99,7 @@ def test_folder_and_file_that_are_not_there_are_named_with_the_ones_that_are(
         assert message.startswith(
             "No document in store 'plants' is in a folder called 'garden'. There are: beds, trees."
         )
-        assert message.endswith("begin below it: leave its name out.")
+        assert message.endswith("are written without its name: leave it out.")
         assert said(library, "file:tax", "plants") == (
             "No document in store 'plants' is called 'tax'. Did you mean 'taxes-24.md'?",
         )

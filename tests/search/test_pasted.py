@@ -101,6 +101,6 @@ def test_a_pasted_text_of_more_than_20_kb_is_refused(library: Library) -> None:
     pasted(library, "pie " * 5_000)
     with pytest.raises(InvalidInput, match="20,001 bytes") as caught:
         pasted(library, "pie " * 5_000 + ".")
-    assert caught.value.suggestion == "Use at most 20,000; a few words find most."
+    assert caught.value.suggestion == "Use at most 20,000 bytes; a few words find most."
     with pytest.raises(InvalidInput, match="20,002 bytes"):
         pasted(library, "é" * 10_001)

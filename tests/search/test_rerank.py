@@ -91,7 +91,7 @@ def test_a_page_after_a_plain_one_stays_plain(made: Make, server: RerankServer) 
     plain, library = keys(made().search(OWNER, QUERY, top_k=20)), made(reranker=at(server))
     server.fail("/v1/rerank", Refusal(400, {"error": "no"}))
     first = library.search(OWNER, QUERY, top_k=10)
-    assert "results keep theirs" in first.notices[0].message
+    assert "results are in their usual order" in first.notices[0].message
     assert keys(first) + keys(library.search(OWNER, QUERY, top_k=10, offset=10)) == plain
     assert keys(library.search(OWNER, QUERY, top_k=10)) != plain[:10], "a new search asks anew"
 
@@ -108,7 +108,7 @@ def test_the_owner_is_told_what_is_wrong_and_a_guest_only_that(made: Make) -> No
     library = made(reranker=f"{MODEL}@{nobody()}/v1")
     assert "is not running" in library.search(OWNER, QUERY).notices[0].message
     said = library.search(GUEST, QUERY).notices[0].message
-    assert "results keep theirs" in said
+    assert "results are in their usual order" in said
     assert "127.0.0.1" not in said
 
 

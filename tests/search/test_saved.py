@@ -183,5 +183,5 @@ def test_the_command_line_saves_lists_and_opens(run: Run, herons: Library, notes
     assert run("query", "heron", "--saved", "open").status == 2
     assert run("query", "--saved", "other").status == 1
     assert run("saved", "rename", "open", "later").status == 0
-    assert run("saved", "remove", "later").out == "later is forgotten.\n"
+    assert run("saved", "remove", "later").out == "The saved search 'later' is deleted.\n"
     assert run("saved", "list").out == "No search is saved yet.\n"

@@ -74,7 +74,7 @@ def test_store_put_there_by_hand_counts_without_the_file(library: Library) -> No
     library.close()
     file_of(library).write_bytes(older)
 
-    with pytest.raises(StoreDamaged, match=r"by hand and it is right, delete 's\.decisions\.json'"):
+    with pytest.raises(StoreDamaged, match=r"keep it as it is, delete 's\.decisions\.json'"):
         library.search(OWNER, "subject7", ["s"])
     decisions.beside(file_of(library)).unlink()
     assert tuple(library.privacy.report(OWNER, "s").rules) == ()

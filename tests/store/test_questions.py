@@ -175,7 +175,9 @@ def test_a_run_ends_well_while_questions_cannot_be_embedded(
         patched.setattr("rag_core.index.embedding._embed_probes", away)
         job = fill(library, notes, 30)
         assert job.state == "done"
-        assert "The next run measures how similar related texts are. Nobody answers." in (job.message or "")
+        assert "The scale of similarities was not measured; the next run tries again. Nobody answers." in (
+            job.message or ""
+        )
         assert measured(library) is None
     index(library, "notes")
     assert measured(library) is not None

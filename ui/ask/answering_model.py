@@ -18,7 +18,7 @@ from ui.stores.task_status import tasks_of as tasks_of
 
 _LIFE_S = 20
 _PICKED = "ask_model"
-_WITHOUT = "Sentences of your notes answer, word for word. For answers in other words, get a model:"
+_WITHOUT = "An answer quotes sentences of your notes. To have a model write answers, get one:"
 _GET_ONE = f"Install Ollama (ollama.com), then run `ollama pull {EXAMPLE_MODEL}`."
 
 
@@ -27,7 +27,7 @@ def show_setting(viewer: Viewer) -> None:
     show_waiting(SETTINGS_PLACE)
     models = _there(viewer)
     effect = "Answers on the Ask page." if models or load().llm else _GET_ONE
-    options = {"": "None: passages only", **{model: model for model in models}}
+    options = {"": "None: quote the notes", **{model: model for model in models}}
     choice_row(viewer, "llm", "Model that answers", effect, options)
 
 

@@ -18,7 +18,7 @@ from ui.frame.blocks import blocks_html
 from ui.frame.hits import in_one_line
 
 AnswerState = Literal["coming", "answered", "unanswered"]
-"""Whether the question above some passages is being answered, is answered, or has no answer."""
+"""The answer to the question whose passages are shown: being written, complete, or not written by a model."""
 
 _ITEM = re.compile(r"^( *)[-*](?= )", re.M)
 _BOLD = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
@@ -26,13 +26,14 @@ _NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 
 
 def question(text: str, number: int) -> str:
-    """Return HTML for a question above its answer."""
+    """Return HTML for the question of turn ``number`` of the conversation, counted from 1. It is a
+    heading."""
     return f'<div class="cp cp-asked"><h2 id="{_anchor(number)}">{html.escape(in_one_line(text))}</h2></div>'
 
 
 def answer_html(statements: Sequence[Statement], number: int, rest: str = "") -> str:
-    """Return HTML for the statements of turn ``number`` with their marks, then for the text ``rest``, which
-    is not checked yet."""
+    """Return HTML for the statements of turn ``number``, then for the text ``rest``, which is not checked
+    yet. Quotes that are not in their passage, and statements without a source, are marked."""
     leads = (_ITEM.sub(r"\1•", html.escape(statement.lead)) for statement in statements)
     body = "".join(
         lead + _statement(statement, number) for lead, statement in zip(leads, statements, strict=True)
@@ -78,8 +79,11 @@ def _numbered(text: str, statement: Statement, number: int) -> str:
 
 
 def sources(references: Sequence[Reference], number: int, state: AnswerState, *, opened: bool = True) -> str:
-    """Return HTML for the passages of turn ``number`` with their quotes marked. One passage at a time is
-    unfolded. With ``opened`` this is first the first cited passage."""
+    """Return HTML for the passages of turn ``number`` with their quotes marked.
+
+    If ``state`` is *unanswered*, all passages are unfolded. Otherwise at most one is: at first the first
+    cited passage if ``opened``, else none.
+    """
     cited = next((reference.number for reference in references if reference.cited), 0) if opened else 0
     cards = "".join(
         _source(reference, number, state, is_open=reference.number == cited) for reference in references
@@ -120,7 +124,7 @@ def _passage(reference: Reference) -> str:
 
 
 def progress_html(draft: Draft) -> str:
-    """Return one line about the progress of an answer, which screen readers announce."""
+    """Return HTML for one line about the progress of an answer. Screen readers announce it."""
     writes = draft.statements or draft.rest.strip()
     progress = "Looking for passages …" if draft.looking else "The model reads the passages …"
     progress = "The model is writing. Each sentence is checked." if writes else progress

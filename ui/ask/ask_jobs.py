@@ -1,5 +1,5 @@
 """Running answers, at most one in each conversation. A finished answer is stored as the conversation's next
-turn."""
+turn: a question with its answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _ASK: Final = "ask"
 
 @dataclass(frozen=True, slots=True)
 class PendingQuestion:
-    """A question to be answered: its text, the stores to search, its filters, and the turns before it."""
+    """A question to be answered, with what `Library.asking.ask` needs. Without ``stores``, all stores are
+    searched. ``k`` is the number of passages, and ``history`` are the earlier questions and answers."""
 
     text: str
     stores: tuple[str, ...] = ()
@@ -30,8 +31,8 @@ class PendingQuestion:
 
 
 class Job(BackgroundWork[Draft, Reply]):
-    """An answer written in the background and stored as a turn of its conversation. If it cannot be stored,
-    the answer is the ``result``."""
+    """An answer written in the background and stored as a turn of its conversation. Its ``result`` is None,
+    or, if it cannot be stored, the answer with a notice that says why."""
 
     def __init__(
         self, library: Library, viewer: Viewer, conversation: str, question: PendingQuestion
@@ -86,8 +87,8 @@ def start_answer(library: Library, viewer: Viewer, conversation: str, question: 
 
 
 def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
-    """Return the running answer of a conversation, or the last answer if it could not be stored; else
-    None."""
+    """Return the running answer of a conversation, or the last one if it failed or could not be stored; else
+    None. An answer that uses stores which the viewer may no longer ask is stopped and forgotten."""
     key = _key(library, viewer, conversation)
     job = cast("Job | None", work.known(*key).get(key))
     if job is not None and not job.is_for(viewer):

@@ -67,7 +67,7 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
             _show_job(viewer, job, count)
     _offer_question(viewer, stores, turns, count, busy=job is not None and job.running)
     if not turns and not viewer.is_owner and not library().settings.llm:
-        st.html(hits.plain_sentences("No model answers here; you get the sentences of the notes that do."))
+        st.html(hits.plain_sentences("No model answers here; you get sentences from the notes instead."))
 
 
 def _show_job(viewer: Viewer, job: Job, number: int) -> None:
@@ -234,8 +234,8 @@ _MOST: Final = 50
 _LONGEST: Final = 100
 _HISTORY: Final = "ask_history"
 _SURE: Final = "ask_history_sure"
-_KEPT: Final = "They are kept in the data folder of this computer, and nowhere else."
-_KEPT_FOR_GUEST: Final = "They are kept on the owner's computer; the app shows them to you alone."
+_KEPT: Final = "Conversations are kept in the data folder of this computer, and nowhere else."
+_KEPT_FOR_GUEST: Final = "Conversations are kept on the owner's computer; the app shows yours to you alone."
 
 
 def show_history(viewer: Viewer) -> None:
@@ -265,7 +265,7 @@ def show_history(viewer: Viewer) -> None:
                     args=(viewer, [conversation.id]),
                 )
         if len(kept) > _MOST:
-            st.html(hits.paragraphs(f"{plural(len(kept) - _MOST, 'conversation')} before these."))
+            st.html(hits.paragraphs(f"{plural(len(kept) - _MOST, 'older conversation')} not listed."))
         _offer_to_delete_all(viewer, [conversation.id for conversation in kept])
         st.html(hits.paragraphs(_KEPT if viewer.is_owner else _KEPT_FOR_GUEST))
 
@@ -275,7 +275,7 @@ def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
     if not st.session_state.get(_SURE):
         st.button("Delete all", key="ask_delete_all", on_click=sure, args=({_SURE: True},))
         return
-    st.html(hits.plain_sentences("They cannot be brought back.", status=True))
+    st.html(hits.plain_sentences("Deleted conversations cannot be brought back.", status=True))
     with st.container(horizontal=True):
         st.button(
             f"Delete {plural(len(conversations), 'conversation')}",

@@ -37,7 +37,7 @@ _SLOW: Final = 40_000
 meanwhile."""
 _SIMILAR: Final = 6
 _NOT_YET: Final = "The file is not in the store, or not yet."
-_CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
+_CHANGED: Final = "The passage that the link leads to is no longer in the document, which was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ class DocumentAddress:
 
 
 def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
-    """Draw the page of a document. Raises NotFound if the viewer has no such file."""
+    """Draw the page of a document. Raises NotFound if the store has no such file for this viewer. While the
+    store is being indexed, a sentence says so instead."""
     components.draw("reader", "reader")
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)
@@ -193,8 +194,8 @@ def _render(text: str, place: NotePlace, title: str) -> Rendered:
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:
-    """Return the first and the last (exclusive) index of the passages to show. They start at number ``first``
-    (counted from 1); for 0 they surround the marked passage."""
+    """Return the first index and the last (excluded) of the passages to show. They start at passage number
+    ``first`` (from 1). For 0 they surround the marked passage, or are the first ones."""
     total = len(view.chunks)
     marked = next((number for number, chunk in enumerate(view.chunks) if chunk.is_hit), None)
     if 1 <= first <= total:

@@ -26,7 +26,7 @@ _NOW: Final = {
     "fresh": "{path!r} was read again.",
     "failed": "{path!r} could not be read.",
     "skipped": "{path!r} was skipped.",
-    "waiting": "{path!r} was read, but not all text in its pictures.",
+    "waiting": "{path!r} was read, but some of its pictures still wait to be read.",
 }
 _ASKED: Final = "file_asked"  # the last action of this page, until its run has ended
 _EXCLUDE: Final = (
@@ -79,7 +79,8 @@ def is_asked_for(store: str, path: str) -> bool:
 
 
 def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
-    """When the run has ended (``active`` is False), show the result of the last action for this file."""
+    """When the run has ended (``active`` is False), draw, once, the result of the last action for a file of
+    this store."""
     name, of, path = st.session_state.get(_ASKED, ("", "", ""))
     if of == store and viewer.is_owner and not active:
         del st.session_state[_ASKED]

@@ -38,7 +38,7 @@ _NAMES: Final = tuple(field.name for field in fields(FileFilters))
 
 
 def key(name: str) -> str:
-    """Return the session key of the widget for a field."""
+    """Return the session key of the widget for the field ``name`` of `FileFilters`."""
     return f"files_{name}"
 
 
@@ -56,8 +56,8 @@ def follow_address() -> None:
 
 
 def restore(offered: Mapping[str, Sequence[str]]) -> None:
-    """Fill the widgets from the address. Values that are not ``offered`` are ignored. Call this before
-    drawing the widgets."""
+    """Fill the widgets from the address. ``offered`` maps each field with a choice to its values; other
+    values are ignored. Call this before drawing the widgets."""
     words = st.query_params.get("q", "")
     # setting the same value again would overwrite what is being typed
     if st.session_state.get(key("q")) != words:
@@ -110,6 +110,6 @@ def to_file_params(store: str, filters: FileFilters = FileFilters()) -> FilePara
 
 
 def go(params: FileParams) -> None:
-    """Callback: go to another address of the page."""
+    """Callback: put these parameters into the address of the Files page, in place of the present ones."""
     st.query_params.from_dict(params)
     st.session_state[_SEEN] = params

@@ -37,7 +37,7 @@ from ui.search.results import nothing_indexed
 
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
-    """Draw the files of ``store``, and the actions for the chosen one."""
+    """Draw a choice of ``stores``, the files of ``store``, and the actions for the chosen file."""
     components.draw("reader", "reader")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="files_head"):
         st.title("Files", anchor=False, width="content")

@@ -65,8 +65,8 @@ def state_in_words(state: str) -> str:
 
 
 def load_ahead(viewer: Viewer) -> None:
-    """Load what every list needs, and create the list of the first store unless that would take much
-    memory."""
+    """Import pandas, and create the list of the viewer's first store unless it has too many files, so that
+    the Files page opens fast."""
     import pandas as pd  # noqa: F401
 
     first = store_infos(viewer)[:1]
@@ -162,7 +162,8 @@ def _folded(text: str) -> str:
 
 
 def within(listed: FileListing, folder: str | None) -> FileListing:
-    """Return the files in and below ``folder``, with their counts."""
+    """Return the files in and below ``folder``, with the numbers of these files by state, type and tag;
+    ``folders`` stay those of the store. Without a folder, return ``listed``."""
     if not folder:
         return listed
     rows = listed.rows[listed.rows[_PATH].str.startswith(f"{folder}/")]
@@ -177,7 +178,8 @@ def within(listed: FileListing, folder: str | None) -> FileListing:
 
 
 def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
-    """Return the rows that match ``filters``, in order. A tag also matches nested tags, as in a search."""
+    """Return the rows that match ``filters``, in their order. The filter ``folder`` is ignored here, see
+    `within`. A tag also matches nested tags, as in a search."""
     for word in _folded(filters.q).split():
         rows = rows[rows[_WORDS].str.contains(word, regex=False)]
     if filters.state:

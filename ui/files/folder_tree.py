@@ -10,7 +10,7 @@ from ui.frame.hits import anchor, in_one_line
 
 
 def tree(store: str, folders: Mapping[str, int], total: int, chosen: str | None) -> str:
-    """Return links to the top folders, the folders on the way to the ``chosen`` one, and the folders in it.
+    """Return HTML links to the top folders, the folders on the way to the ``chosen`` one, and those in it.
 
     ``folders`` maps paths to the number of files in and below them. ``total`` is the number of files in the
     store.

@@ -23,7 +23,16 @@ from ui.reader.missing_file import OF, WHY
 def show_menus(
     viewer: Viewer, view: DocumentView, marked: Neighbour | None, search: str, *, shows_source: bool
 ) -> None:
-    """Draw the menu *Open* for the owner, who has the files, and the menu *More* for every viewer."""
+    """Draw the menu *Open* for the owner, who has the files, and the menu *More* for every viewer.
+
+    Args:
+        viewer: Who sees the page.
+        view: The document.
+        marked: The passage that the page marks; None without one.
+        search: The search that led here, as a query string; '' without one.
+        shows_source: Whether a note is shown as its Markdown source.
+
+    """
     file = view.document
     if viewer.is_owner and file.absolute_path:
         with st.popover("Open", icon=":material/open_in_new:", type="tertiary"):
@@ -41,7 +50,7 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
         st.link_button("VS Code", vscode(whole, line), icon=":material/code:", type="tertiary")
     elif viewer == OWNER:
         st.button(
-            "Its own program",
+            "Default program",
             icon=":material/open_in_new:",
             type="tertiary",
             key="note_program",

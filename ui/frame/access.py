@@ -21,7 +21,8 @@ def _headers() -> Mapping[str, str]:
 
 
 def viewer() -> Viewer | None:
-    """Return the viewer of the page, with the rights that the library grants now; None without access."""
+    """Return the viewer of the page, with the rights that the library grants now. Return None for a person
+    without access, or if the list of people cannot be read."""
     try:
         return viewer_of(_headers(), deps.library)
     except RagError:
@@ -30,7 +31,7 @@ def viewer() -> Viewer | None:
 
 
 def require_viewer() -> Viewer:
-    """Return the viewer, or end the page with a refusal."""
+    """Return the viewer. Without access, draw a refusal and stop the run of the page."""
     who = viewer()
     if who is None:
         st.error(REFUSAL)
@@ -39,7 +40,8 @@ def require_viewer() -> Viewer:
 
 
 def require_owner() -> Viewer:
-    """Return the owner, or end the page with a refusal. Pages for owners call this first."""
+    """Return the owner. For everyone else, draw a refusal and stop the run of the page. Pages for owners call
+    this first."""
     who = require_viewer()
     if not who.is_owner:
         st.error(REFUSAL)

@@ -20,8 +20,11 @@ def draw(
     data: object = None,
     on_asked: Callable[[], None] | None = None,
 ) -> None:
-    """Draw the component ``name`` with ``data``. ``on_asked`` is called when the component's script sends a
-    request, which `from_script` returns."""
+    """Draw the component with the script ``assets/NAME.js``, which gets ``data`` (values of JSON).
+
+    When the script sends a request, ``on_asked`` is called without arguments. It reads the request with
+    `from_script`, under the same ``key``.
+    """
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
         manifest = ComponentManifest(
@@ -34,6 +37,6 @@ def draw(
 
 
 def from_script(key: str) -> dict[str, Any]:
-    """Return the last request of the component's script; empty if there was none."""
+    """Return the last request of the component's script, as the script wrote it; {} if there was none."""
     request: Any = st.session_state[key].get("asked") if key in st.session_state else None
     return request if isinstance(request, dict) else {}

@@ -88,7 +88,8 @@ def _search(
 
 
 def facets(viewer: Viewer, stores: Sequence[str]) -> Facets:
-    """Return ``Library.documents.facets``, cached like ``search``."""
+    """Return ``Library.documents.facets`` of the stores: kind of facet → value → number of documents. Cached
+    until a store changes."""
     names = tuple(stores)
     return _facets(load(), viewer, names, library().stores.generations(viewer, names))
 
@@ -119,7 +120,7 @@ def _store_infos(
 def meaning_is_loading(viewer: Viewer) -> bool:
     """Whether a model that searches of the viewer's stores need is still being loaded.
 
-    The first call starts loading the model in a thread.
+    The first call starts to load each model in a thread.
     """
     embedders = sorted({info.embedder for info in store_infos(viewer)})
     threads = [_warming(load(), name) for name in embedders]

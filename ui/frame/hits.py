@@ -60,8 +60,8 @@ def in_one_line(text: str) -> str:
 
 
 def marked_html(text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = None) -> str:
-    """Return escaped text with ``spans`` inside ``<mark>``, cut to ``window``. Spans are offsets in
-    ``text``."""
+    """Return ``text`` as escaped HTML with ``spans`` inside ``<mark>``. ``window`` is the part to return;
+    None returns all. Spans and window are (start, end) offsets in ``text``."""
     return "".join(
         f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
         for piece, is_marked in pieces(text, spans, window)
@@ -69,40 +69,42 @@ def marked_html(text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = 
 
 
 def anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
-    """Return a link to a document's page with these parameters. It cannot lead anywhere else."""
+    """Return an HTML link to the Files page with these parameters, showing ``text``. It cannot lead anywhere
+    else. Screen readers say ``named`` instead of the text, if it is not ''. Both are escaped."""
     aria = f' aria-label="{html.escape(named)}"' if named else ""
     return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
 
 
 def paragraphs(*texts: str, status: bool = False) -> str:
-    """Return HTML for lines of plain text in a quiet colour. With ``status`` a screen reader announces
-    changes."""
+    """Return HTML for lines of plain text in a quiet colour. Each is escaped, and empty ones are left out.
+    With ``status`` a screen reader announces changes."""
     role = ' role="status"' if status else ""
     body = "".join(f'<p class="cp-quiet">{html.escape(text)}</p>' for text in texts if text)
     return f'<div class="cp"{role}>{body}</div>'
 
 
 def plain_sentences(*texts: str, status: bool = False) -> str:
-    """Return HTML for lines of plain text. Text between backticks is shown as code."""
+    """Return HTML for lines of plain text, which is escaped. Text between backticks is shown as code. With
+    ``status`` a screen reader announces changes."""
     role = ' role="status"' if status else ""
     body = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
     return f'<div class="cp"{role}>{body}</div>'
 
 
 def name(text: str) -> str:
-    """Return a person's name in bold as HTML. Unlike Markdown, HTML needs no joiners against links, so the
-    name can be copied."""
+    """Return a person's name, escaped and in bold, as HTML. Markdown would need invisible characters in a
+    mail address, so that it is no link; they would be copied with the name."""
     return f'<div class="cp"><p><strong>{html.escape(in_one_line(text))}</strong></p></div>'
 
 
 def arrival(text: str, number: int) -> str:
-    """Return an element that the browser scrolls to once for each ``number``, with ``text`` for screen
-    readers."""
+    """Return an HTML element that the browser scrolls to once for each new ``number``. Screen readers say its
+    ``text``."""
     body = f'<span class="cp-hidden">{html.escape(text)}</span>'
     return f'<div class="cp-arrive" id="arrival-{number}" role="status">{body}</div>'
 
 
 def scrolled_to_top(number: int) -> str:
-    """Return an element that makes the browser scroll to the top of the page. It scrolls again only for
+    """Return an HTML element that makes the browser scroll to the top of the page. It scrolls again only for
     another ``number``."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'

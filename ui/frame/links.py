@@ -15,7 +15,7 @@ from rag_core.types import Document
 _PAGES: Final = Path(__file__).resolve().parents[2] / "pages"
 ASK_PAGE: Final = _PAGES / "ask.py"
 CONVERSATION: Final = "c"
-"""The parameter of an address that names a conversation with a model."""
+"""The parameter in the address of the Ask page that holds the id of a conversation."""
 FILES_PAGE: Final = _PAGES / "files.py"
 INDEX_PAGE: Final = _PAGES / "index.py"
 SEARCH_PAGE: Final = _PAGES / "search.py"
@@ -56,7 +56,7 @@ def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
 
 def picture(document: Document, named: str) -> str:
     """Return the address of a picture of a place in a document: a page, a slide, or a picture; '' for other
-    places. ``named`` is the anchor of a passage."""
+    places. ``named`` is the anchor of a passage, such as *page 3*."""
     kind = named.partition(" ")[0]
     if document.file_type != "picture" and kind not in ("page", "slide", "picture"):
         return ""

@@ -21,7 +21,7 @@ ON_INDEX_PAGE: Final = frozenset({"add_folder", "edit_exclude", "include_pattern
 
 _TEXTS: Final = TEXTS | {
     "add_folder": "Add its folder on the Index page.",
-    "ask_amazon": "Press Ask Amazon.",
+    "ask_amazon": "Press Ask Amazon on the Settings page.",
     "edit_exclude": "Change the folder's exclude patterns on the Index page, with Edit at the folder.",
     "heal_vectors": "Press Heal on the Stores page: it creates the index again.",
     "include": "Include the file again on the Files page.",
@@ -49,7 +49,8 @@ def sentence(message: str | Message) -> str:
 
 
 def said_of_error(error: RagError) -> str:
-    """Return an error as two sentences. Guests get the same text as from REST, without files and servers."""
+    """Return an error as two sentences: what happened, and what to do. For guests, names of files and servers
+    are left out, as in REST."""
     who = access.viewer()
     shown = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
     return sentence(shown.as_message())
@@ -81,8 +82,8 @@ def show_unknown_store(viewer: Viewer, name: str) -> None:
 
 @contextmanager
 def errors_wait(place: str) -> Iterator[None]:
-    """Context manager for a callback, which cannot draw. An error is stored until `show_waiting` draws it at
-    this ``place``."""
+    """Context manager for a callback, which cannot draw. A RagError inside is caught and stored until
+    `show_waiting` draws it. ``place`` is a name that both calls use."""
     try:
         yield
     except RagError as error:
@@ -90,12 +91,13 @@ def errors_wait(place: str) -> Iterator[None]:
 
 
 def say_later(place: str, text: str) -> None:
-    """Store a sentence about a finished action until `show_waiting` draws it at this ``place``."""
+    """Store a sentence about a finished action until `show_waiting` draws it. ``place`` is a name that both
+    calls use."""
     st.session_state[f"{place}_done"] = text
 
 
 def show_waiting(place: str) -> None:
-    """Draw, once, the sentence or error that was stored for this ``place``."""
+    """Draw, once, the sentence or error that `say_later` or `errors_wait` stored under ``place``, if any."""
     show_done(st.session_state.pop(f"{place}_done", ""))
     if error := st.session_state.pop(f"{place}_error", None):
         show_error(error)

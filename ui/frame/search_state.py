@@ -94,7 +94,7 @@ def usual() -> SearchState:
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The values offered by the filters, each with its number of documents, in the order shown. ``top`` is
-    the name of the `TOP_FOLDER`, if the viewer may know it."""
+    the name of the folder that `TOP_FOLDER` stands for; '' if the viewer may not know it."""
 
     stores: tuple[str, ...]
     types: Mapping[str, int]
@@ -127,8 +127,8 @@ def from_params(
     usual: SearchState = NOTHING_ASKED,
     most: int = MAX_HITS,
 ) -> SearchState:
-    """Return the request that parameters describe, for at most ``most`` passages. Invalid values are dropped,
-    or replaced by those in ``usual``."""
+    """Return the request that parameters describe, with at most ``most`` hits on a page. Invalid values are
+    dropped, or replaced by those in ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
     several = choices.stores if len(choices.stores) > 1 else ()  # choosing the only store is no restriction
     view: ResultView = _one_of(get_args(ResultView), last.get("view"), usual.view)
@@ -179,15 +179,16 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
 
 
 def in_address(names: Collection[str] = PARAMETER_NAMES) -> Params:
-    """Return the parameters called ``names``. On a document's page, they are those of the search that led
-    there."""
+    """Return those of the parameters ``names`` that the address has. On a document's page, return those of
+    the search that led there."""
     led = st.query_params.get("search")
     params = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
     return {name: values for name, values in params.items() if name in names and values}
 
 
 def searched(written: str) -> Params:
-    """Return the parameters of a search in a link. Parameters unknown to the Search page are left out."""
+    """Return the parameters of a search that is ``written`` as a query string, as in a link to a document.
+    Parameters unknown to the Search page are left out."""
     return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in PARAMETER_NAMES}
 
 

@@ -58,7 +58,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
 
     Raises:
         InvalidInput: the host is not loopback, or the port is out of range.
-        RagError: the port is taken.
+        RagError: the port is taken or reserved, or the system refuses it.
 
     """
     address = _address(host, port)

@@ -31,8 +31,12 @@ _HEADLINES: Final[dict[TaskKind, str]] = {
 
 
 class Task(BackgroundWork[Transfer | Pulling | None, Result]):
-    """Background work on a store or model, such as an export. ``name`` is the store, the imported file or the
-    downloaded model. ``was_told`` means that its end was shown in the visit that started it."""
+    """Background work on a store or model, such as an export. ``name`` is the store, the imported file, the
+    downloaded model or the address of the attached index.
+
+    ``asked_in`` is the visit (`ui.frame.visit`) that started the task. ``was_told`` means that the task's end
+    was shown in that visit.
+    """
 
     def __init__(self, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
@@ -49,7 +53,7 @@ class Task(BackgroundWork[Transfer | Pulling | None, Result]):
 
     @property
     def part(self) -> float:
-        """The finished share, 0 to 1."""
+        """The finished share of the work, 0 to 1; 0 while the total is unknown."""
         return min(self.now.done / self.now.total, 1.0) if self.now and self.now.total else 0.0
 
     def _act(self) -> Result:
@@ -57,18 +61,22 @@ class Task(BackgroundWork[Transfer | Pulling | None, Result]):
 
 
 def start_task(library: str, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
-    """Start a task that runs ``act`` for the library in the folder ``library``. If the task is already
-    running, do nothing."""
+    """Start a task for the library in the folder ``library``. If the task is already running, do nothing.
+
+    ``act`` does the work and returns its result. It gets a function to call with each progress, which raises
+    Cancelled when the task should stop.
+    """
     work.start_work(_key(library, kind, name), Task(kind, name, act))
 
 
 def known_tasks(library: str) -> list[Task]:
-    """Return the tasks that are running, or have ended and were not closed, oldest first."""
+    """Return the tasks of the library in the folder ``library`` that are running, or have ended and were not
+    closed, oldest first."""
     return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
 
 
 def close_task(library: str, task: Task) -> None:
-    """Remove a task that has ended."""
+    """Remove a task that has ended. A running task stays."""
     work.close(_key(library, task.kind, task.name), task)
 
 

@@ -1,4 +1,5 @@
-"""The visit of a page: its id, the last open store, and scrolling to the top."""
+"""Visits: a visit is the time from opening a page to opening another page or a reload. This module has its
+id, the last open store, and scrolling to the top."""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ def remember_document(viewer: Viewer) -> None:
 
 
 def from_the_top(name: str, shown: object) -> DeltaGenerator:
-    """Return a container for the place ``name`` on a page. When ``shown`` changes, the browser scrolls to the
-    top."""
+    """Return a container for what a page shows. When ``shown`` differs from the previous call with the same
+    ``name``, the browser scrolls to the top."""
     state, before, turned = st.session_state, f"shown_{name}", f"turned_{name}"
     if state.get(before, shown) != shown:
         state[turned] = state.get(turned, 0) + 1

@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 
 class BackgroundWork(ABC, Generic[P, R]):
     """Work in a separate thread. ``now`` is its progress. At its end it has a ``result``, an ``error``, or
-    neither. ``headline`` names the work in plain text."""
+    neither if it was cancelled or returns nothing. ``headline`` names the work in plain text."""
 
     def __init__(self, headline: str, now: P) -> None:
         self.headline: Final = headline
@@ -98,7 +98,7 @@ def known(*above: str) -> dict[WorkKey, BackgroundWork[Any, Any]]:
 
 
 def close(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
-    """Remove work that has ended."""
+    """Remove ``work`` from ``key`` if it has ended. Running work, or other work under this key, stays."""
     with _lock:
         if _works.get(key) is work and not work.running:
             del _works[key]

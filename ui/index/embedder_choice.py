@@ -22,8 +22,8 @@ _IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.af
 
 
 def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
-    """Return the available embedders: name → where its text is sent. Embedders named ``first`` come before
-    the others."""
+    """Return the available embedders: name → where text for it is sent, in words. Those named ``first`` come
+    before the others. Names that cannot be an embedder are left out."""
     used = sorted({info.embedder for info in store_infos(viewer)})
     seen: list[str] = st.session_state.get(_FOUND, [])
     names = dict.fromkeys((*first, library().settings.embedder, *BUILT_IN, *used, *seen))
@@ -38,13 +38,14 @@ def _goes(viewer: Viewer, name: str) -> str:
 
 
 def in_words(name: str, goes: str) -> str:
-    """Return an embedder as the line of a select box. The line says where text is sent, unless it stays on
-    this computer."""
+    """Return an embedder as the line of a select box. ``goes`` says where its text is sent, as `at_hand`
+    returns it; the line repeats this unless text stays on this computer."""
     return _IN_WORDS.get(name) or (name if goes == destination("") else f"{name} ({goes})")
 
 
 def look_for_others(viewer: Viewer, key: str) -> None:
-    """Draw a button that asks servers and packages for their embedders. This takes a few seconds at most."""
+    """Draw a button that asks servers and packages for their embedders, which takes seconds, and then offers
+    them in select boxes. ``key`` begins the button's session key; each page needs another one."""
     if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
             connections = library().models.connections(viewer)

@@ -64,7 +64,8 @@ _OFFERED_S: Final = 60
 
 
 def offer_folders(viewer: Viewer) -> None:
-    """Draw a button for each folder worth indexing. The button fills the box."""
+    """Draw buttons for at most six folders that probably hold notes, documents or code. A button puts its
+    folder into the box."""
     offered = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
     with st.container(horizontal=True, gap="small", key="index_offered"):
         for number, folder in enumerate(offered):
@@ -94,8 +95,8 @@ def _take(path: Path) -> None:
 
 
 def folder_in_box() -> Path | None:
-    """Return the folder in the box now; None if the box is empty. For callbacks. Raises InvalidInput for an
-    invalid path."""
+    """Return the folder in the box now; None if the box is empty. Callbacks call this. Raises InvalidInput
+    for a path that is relative or whose home folder is unknown."""
     return _folder(st.session_state.get(FOLDER_BOX, ""))
 
 
@@ -106,7 +107,8 @@ def clear_folder() -> None:
 
 
 def path_text(path: Path) -> str:
-    """Return a path as text to show; see ``rag_core.files.display``."""
+    r"""Return a path as text for people. Control characters are shown like ``\n``, and bytes that are no text
+    like ``\xff``. The text is not escaped for Markdown or HTML."""
     return display(os.fsencode(path))
 
 
@@ -118,8 +120,8 @@ def _folder(typed: str) -> Path | None:
 
 
 def typed_folder(typed: str) -> Path | None:
-    """Return a typed or pasted path with ``~`` replaced; None if it is empty. Raises InvalidInput for a
-    relative path."""
+    """Return a typed or pasted path without quotes around it and with ``~`` replaced; None if it is empty.
+    Raises InvalidInput if it is relative or its home folder is unknown."""
     text = typed.strip().strip("'\"")
     if not text:
         return None

@@ -25,14 +25,16 @@ from ui.index.folders import clear_folder, folder_in_box, path_text
 from ui.index.runs import INDEX_PLACE, start_run
 
 ADDING: Final = "index"
-"""The chooser of the folder that is being added. Every other chooser has the name of its folder."""
+"""The chooser for a folder that is being added. A chooser is the boxes for a folder's patterns; it is named
+by the beginning of their session keys. A folder of a store has the chooser ``source_STORE_ID``."""
 
 _MOST_ROWS: Final = 300
 _MOST_WARNINGS: Final = 20
 
 
 def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str = ADDING) -> None:
-    """Draw a button that compares files with the store without changing anything, and the result."""
+    """Draw a button that compares the files of ``source`` with the store, and then what a run would change.
+    The names of button and table begin with ``chooser``."""
     if st.button("Show what would happen", key=f"{chooser}_dry_run", icon=":material/visibility:"):
         with st.spinner("Comparing files …"):
             plan = library().sources.plan(viewer, info.name, source)
@@ -40,7 +42,8 @@ def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str 
 
 
 def show_plan(plan: Plan, chooser: str) -> None:
-    """Draw the files that would change, grouped by outcome. A plan may have a hundred thousand files."""
+    """Draw the files that would change, grouped by outcome: at most 300, because a plan may have a hundred
+    thousand. The name of the table begins with ``chooser``."""
     st.markdown(" · ".join(outcomes(plan.expected(), bold=True)) or "Nothing would change.")
     rows = plan.rows()
     if rows:
@@ -59,13 +62,14 @@ def show_plan(plan: Plan, chooser: str) -> None:
 
 
 def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
-    """Draw what would happen if the chosen files were added."""
+    """Draw what would happen if the chosen files were added: notices about folders that the store already
+    has, and, for such a folder, the button of `offer_dry_run`."""
     source = library().sources.draft(viewer, info.name, choice.root, choice.include, choice.exclude)
     if source.root != os.path.realpath(choice.root):
         st.info(label(covered_by(path_text(choice.root), source)))
         return
     if source.id and not any(known.id == source.id and known.removed for known in info.sources):
-        st.caption("This folder is in the store already. These patterns are added to its own.")
+        st.caption("This folder is in the store already. These patterns are added to its present ones.")
     if shared := shared_files(source.root, [known.root for known in info.sources if not known.removed]):
         st.info(label(shared))
     if source.id:
@@ -73,8 +77,8 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
 
 
 def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
-    """Draw the button that adds the folder to a store and starts to read it in the background. ``store``
-    returns the name of the store, and may create the store first."""
+    """Draw the button that adds the folder to a store and starts to read it in the background. When it is
+    pressed, ``store`` is called: it returns the store's name, and may create the store first."""
     sure = True
     if choice.doubt:
         show_warning(choice.doubt)
@@ -130,14 +134,15 @@ class FileChoice:
 
 
 def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -> None:
-    """Put these patterns into a chooser. Only callbacks may call this, before the chooser is drawn."""
+    """Put these patterns into the boxes of a chooser; without ``include``, ``**/*``. Only callbacks may call
+    this, before the chooser is drawn."""
     st.session_state[f"{chooser}_include"] = "\n".join(include or ("**/*",))
     st.session_state[f"{chooser}_exclude"] = "\n".join(exclude)
 
 
 def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Draw boxes for patterns, and return the choice of files in ``root``; None without patterns. Raises
-    InvalidInput if the folder cannot be read or a pattern is invalid."""
+    """Draw the boxes of ``chooser``, and return the choice of files in ``root``; None if no file matches the
+    patterns. Raises InvalidInput if the folder cannot be read or a pattern is invalid."""
     state, box, kind = st.session_state, f"{chooser}_include", f"{chooser}_kind"
     state.setdefault(box, KINDS["Everything readable"])
     state.setdefault(f"{chooser}_exclude", "")
@@ -204,8 +209,8 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Return the files of ``root`` that match the patterns typed in the boxes of ``chooser``; None without
-    such patterns. Raises what ``choose_files`` raises."""
+    """Return the choice of files in ``root`` with the patterns typed in the boxes of ``chooser``; None if no
+    file matches. Raises InvalidInput if the folder cannot be read or a pattern is invalid."""
     include, exclude = patterns_in_boxes(chooser)
     counted = _preview(os.fsencode(root), include, exclude)
     if not counted.count:

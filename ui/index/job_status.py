@@ -32,8 +32,11 @@ _BADGES: Final = {
 
 
 def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """Draw the running job, which updates itself, or the last one. The page is drawn again when the job ends,
-    when all files are ``read``, and when reading starts again."""
+    """Draw the running job, which updates itself, or the last one. ``active`` says whether the store is being
+    indexed now, and ``read`` whether this job has read all files.
+
+    When one of the two changes, the whole page is drawn again.
+    """
     unembedded = info.pending > 0 and not is_model_missing(info.embedder)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
     fragment(viewer, info.name, polling=active, read=read, unembedded=unembedded)

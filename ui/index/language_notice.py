@@ -33,7 +33,8 @@ class Taking(BackgroundWork[str, None]):
 
 
 def show_language_notice(viewer: Viewer, info: StoreInfo) -> None:
-    """If much of a store's text is in languages that its model does not read, draw the advice."""
+    """If much of a store's text is in languages that its model does not read, draw the advice to use another
+    model, with a button."""
     begun = work.known(*_key(info.name)).get(_key(info.name))
     polling = begun is not None and begun.running
     if not (polling or (begun is not None and begun.error) or library().languages.advice(viewer, info.name)):

@@ -32,7 +32,8 @@ class Installation(BackgroundWork[str, None]):
 
 
 def show_model_notice(embedder: str) -> None:
-    """If an embedder is a built-in model that is not on this machine, draw the notice."""
+    """If ``embedder`` is a built-in model that is not on this machine, draw a notice with a button that
+    installs it."""
     if not is_model_missing(embedder):
         return
     model, model_dir = BUILT_IN[embedder], library().settings.model_dir

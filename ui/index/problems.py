@@ -49,7 +49,7 @@ def _problems(
 def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
     for number, problem in enumerate(problems[:_MOST_GROUPS]):
         with st.container(border=True, gap="xsmall"):
-            several = "The reason for each: " if len(problem.files) > 1 else ""
+            several = "All for the same reason: " if len(problem.files) > 1 else ""
             st.markdown(f"**{headline(problem)}** {several}{label(problem.reason)}")
             with st.container(horizontal=True, vertical_alignment="top"):
                 if len(problem.files) <= _FEW:
@@ -74,12 +74,13 @@ def _names(names: Sequence[str]) -> str:
 
 
 def headline(problem: Problem) -> str:
-    """Return a sentence about a problem with the number of files or texts."""
+    """Return a sentence of plain text about a problem, with the number of files or texts. The reason is not
+    in it."""
     files = plural(len(problem.files), "file")
     if problem.kind == "waiting":
-        return f"The pictures of {files} wait to be read."
+        return f"The pictures in {files} are not read yet."
     if problem.kind == "refused":
         return f"Found by words only: {plural(problem.count, 'text')} of {files}."
     if problem.kind == "in part":
-        return f"Only a part could be read of {files}."
+        return f"{files} could be read only in part."
     return f"{files} could not be read." if problem.kind == "failed" else f"{files} skipped."

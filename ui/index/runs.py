@@ -1,4 +1,5 @@
-"""A store's indexing runs. Callbacks request them, so errors are shown later, by ``show_waiting(PLACE)``."""
+"""A store's indexing runs. Callbacks request them and cannot draw, so an error is shown later, by
+``show_waiting(INDEX_PLACE)``."""
 
 from __future__ import annotations
 
@@ -45,20 +46,22 @@ def has_read(viewer: Viewer, store: str) -> bool:
 def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
-    """Start to update folders in the background. None means all folders that are not paused."""
+    """Start to update folders in the background, given by their ids. None means all folders that are not
+    paused. With ``force``, unchanged files are read, too."""
     request_run(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
 
 
 def scroll_to_the_run() -> None:
-    """Draw an element that the browser scrolls to after a button far below has started a run. Draw it only in
-    the same visit, because the browser scrolls whenever it is drawn again."""
+    """If a button of this page has started a run in this visit, draw an element that the browser scrolls to,
+    once for each run. The button may be far below."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
     if number and started_in == visit.current():
         st.html(hits.arrival("Indexing has begun.", number))
 
 
 def continue_run(viewer: Viewer, store: str) -> None:
-    """Start a run for the waiting requests. If there are none, update all folders."""
+    """Start a run for the store's waiting requests. If there are none, update all folders that are not
+    paused."""
     with errors_wait(INDEX_PLACE):
         if library().jobs.requested(viewer, store):
             background.go_on(library(), viewer, store)
@@ -67,7 +70,8 @@ def continue_run(viewer: Viewer, store: str) -> None:
 
 
 def request_run(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
-    """Call ``request``, which adds a request, and start a run for it."""
+    """Call ``request``, which must add a request for a run to the store, and start the run. A RagError is
+    stored for ``show_waiting(INDEX_PLACE)``."""
     with errors_wait(INDEX_PLACE):
         request()
         background.go_on(library(), viewer, store)

@@ -30,8 +30,8 @@ _OPEN: Final = "index_source_open"  # (store, source id, open form)
 
 
 def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """Draw the folders of the store with their actions. ``read`` means that the ``active`` run has read the
-    files."""
+    """Draw the folders of the store with their actions. ``active`` says whether the store is being indexed,
+    and ``read`` whether this run has read all files and works on their passages."""
     if not info.sources:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

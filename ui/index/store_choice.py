@@ -1,7 +1,7 @@
 """The store of the Index page: choose or create one.
 
-The choice is in the address (``?store=NAME``), and the session remembers it. The options are plain names,
-because a browser sends labels, which must not change meanwhile.
+The choice is in the address (``?store=NAME``), and the session remembers it. The options show only the names
+of stores: a browser sends the label of the chosen option, so a label must not contain counts that change.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def _choose(name: str = "") -> None:
 
 
 def new_store(viewer: Viewer, *, has_others: bool) -> None:
-    """Draw all steps for a new store: a folder, the choice of its files, one button."""
+    """Draw all steps for a new store: a folder, the choice of its files, one button. ``has_others`` says
+    whether there are stores to go back to with *Cancel*."""
     if has_others:
         st.header("New store", anchor=False)
         st.button(

@@ -18,7 +18,8 @@ _METRICS = {
 
 
 def counts_line(info: StoreInfo) -> str:
-    """Return one line of plain text about a store: its size, and the remaining work."""
+    """Return one line of plain text about a store: its size, and the remaining work; *empty* for a store
+    without folders and files."""
     if not info.file_count and not info.sources:
         return "empty"
     parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
@@ -29,8 +30,8 @@ def counts_line(info: StoreInfo) -> str:
         parts.append(f"{plural(info.pending, 'passage')} not embedded yet")
     parts.append(size(info.size_bytes))
     parts += [f"vectors in {info.backend}"] if info.backend != LOCAL else []
-    parts += [f"{info.unsent:,} to send"] if info.unsent else []
-    parts += ["attached, only read here"] if info.attached else []
+    parts += [f"{plural(info.unsent, 'passage')} not sent to the vector index yet"] if info.unsent else []
+    parts += ["attached: this computer only reads it"] if info.attached else []
     parts += ["switching"] if info.switching else []
     return " · ".join(parts)
 
@@ -41,7 +42,9 @@ def sheet(info: StoreInfo) -> str:
         "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
         "Passages": f"{info.chunk_count:,}"
         + (f", {info.pending:,} to embed" if info.pending and not info.switching else ""),
-        "Withheld": f"{info.withheld:,}: private, and the embedder is elsewhere" if info.withheld else "",
+        "Withheld": f"{info.withheld:,} private texts, because the embedder runs on another machine"
+        if info.withheld
+        else "",
         "By words only": unreadable(info.unreadable),
         "Size": size(info.size_bytes),
         "Embedder": embedder(info.embedder),

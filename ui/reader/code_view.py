@@ -52,7 +52,8 @@ _KEYWORDS: Final = frozenset(
 
 
 def code_lines(code: str, language: str, spans: Sequence[hits.MarkSpan]) -> list[str]:
-    """Return the lines of ``code`` as HTML, with ``spans`` marked. The spans must be sorted."""
+    """Return the lines of ``code`` as escaped HTML, coloured for ``language`` (a type of file or the name in
+    a Markdown fence; any other text gives no colours). ``spans`` are sorted (start, end) offsets to mark."""
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     parts = []
     for start, end, name in code_kinds(code, language):

@@ -29,8 +29,8 @@ _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":ma
 
 
 def show_missing_file(viewer: Viewer, store: str) -> None:
-    """Draw a form that asks for a path and a query, and the explanation why the file is not found. Guests get
-    nothing."""
+    """Draw a form that asks for a path and, optionally, a query; then the explanation why the file is not
+    found. For guests, draw nothing."""
     if not viewer.is_owner:
         return
     came, of = st.query_params.get(WHY, ""), st.query_params.get(OF, "")

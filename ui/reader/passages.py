@@ -27,7 +27,8 @@ _OPEN = 8  # number of links shown without unfolding
 
 @dataclass(frozen=True, slots=True)
 class SearchOrigin:
-    """The search that led to a document, as parameters of the address and as a query."""
+    """The search that led to a document, as a query string of the address and as a parsed query. Both are
+    empty if no search led there."""
 
     search: str = ""
     query: Query | None = None
@@ -57,7 +58,7 @@ def listed_files(store: str, files: Sequence[tuple[str, str, str, str]], total: 
 
 
 def file_name(path: str) -> str:
-    """Return the last part of a path."""
+    """Return the name of the file at the end of a path, without control characters. It is not escaped."""
     return in_one_line(path.rpartition("/")[2])
 
 
@@ -72,8 +73,8 @@ def _spaced(name: str) -> str:
 
 
 def state_sentence(file: Document) -> str:
-    """Return a sentence about the state of a file, with its reason; '' for a file that has not changed since
-    it was read."""
+    """Return a sentence of plain text about the state of a file, with its reason; '' for a file that has not
+    changed since it was read."""
     match file.state:
         case "changed":
             return "Changed: the file was changed after it was read."
@@ -105,7 +106,8 @@ def breadcrumb(file: Document) -> str:
 
 
 def facts_line(view: DocumentView) -> str:
-    """Return one quiet line with a document's main facts and state, for display above the text."""
+    """Return HTML for a line with a document's date, privacy and tags, and a sentence about its state. It is
+    shown above the text."""
     file = view.document
     reasons = {"note": "by its front matter", "rule": "by a rule"}
     because = " and ".join(reasons[why] for why in file.private_by)
@@ -121,7 +123,8 @@ def facts_line(view: DocumentView) -> str:
 
 
 def beside(view: DocumentView, headings: Sequence[NoteHeading], origin: SearchOrigin) -> str:
-    """Return the column next to the text: the document's contents, and the links from it and to it."""
+    """Return HTML for the column next to the text: the contents, the other documents in the same file, and
+    the links from the document and to it."""
     parts = [_contents(headings), _neighbours(view, origin), _held(view)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
@@ -150,12 +153,13 @@ def _held(view: DocumentView) -> str:
         link = anchor(document_parameters(view.document.store, part.address), in_one_line(part.title))
         items += f'<li>{link} <span class="cp-quiet">{html.escape(part.date[:10])}</span></li>'
     more = view.document.part_count - len(view.parts)
-    rest = f'<p class="cp-quiet">And {plural(more, "older one")}: search for them.</p>' if more > 0 else ""
+    older = f"{plural(more, 'older document')}, which a search finds"
+    rest = f'<p class="cp-quiet">And {older}.</p>' if more > 0 else ""
     return f"<h2>{plural(view.document.part_count, 'document')} in this file</h2><ul>{items}</ul>{rest}"
 
 
 def similar(found: Sequence[Similar], origin: SearchOrigin) -> str:
-    """Return the documents that are similar in meaning, as links to their most similar passages."""
+    """Return HTML with links to documents that are similar in meaning, each to its most similar passage."""
     items = ""
     for each in found:
         leads = document_parameters(
@@ -183,7 +187,7 @@ def _contents(headings: Sequence[NoteHeading]) -> str:
 
 
 def details(view: DocumentView) -> str:
-    """Return the other facts about a document, in a folded element."""
+    """Return HTML for the other facts about a document, in a folded element."""
     file = view.document
     rows = {"Type": file.file_type, "Also called": ", ".join(view.aliases)} | dict(view.properties)
     if file.indexed_at:
@@ -222,8 +226,11 @@ def _link(store: str, link: DocumentLink, origin: SearchOrigin) -> str:
 
 
 def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
-    """Return HTML for the passages from ``start`` to ``end`` in reading order, without repetitions, with the
-    words of the search highlighted. Pages, slides and other parts get headings. Sheets become tables."""
+    """Return HTML for the passages from index ``start`` to ``end`` (excluded) in reading order, with the
+    words of the search highlighted. Text that neighbouring passages share is shown once.
+
+    Pages, slides and other places get headings. Sheets become tables.
+    """
     parts = []
     trail: tuple[str, ...] = ()
     is_sheet, is_slides = (view.document.file_type == kind for kind in ("sheet", "slides"))
@@ -369,10 +376,10 @@ def _clean(read: str, chunk: Neighbour, file_type: str, origin: SearchOrigin) ->
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: SearchOrigin) -> str:
-    """Return the line around a page of passages, as HTML: the passages that it shows (indexes ``start`` to
-    ``end``, ``end`` excluded), and links to earlier and later ones. '' if the page shows all passages.
+    """Return HTML for the line above and below the shown passages (indexes ``start`` to ``end``, ``end``
+    excluded): their numbers, and links to earlier and later ones. '' if all passages are shown.
 
-    A full page has ``most`` passages. The links keep the search of ``origin``.
+    At most ``most`` passages are shown at once. The links keep the search of ``origin``.
     """
     total = len(view.chunks)
     if end - start == total:

@@ -51,7 +51,7 @@ class NotePlace:
     begins: int = 1  #: The number of its first line below the front matter.
     #: The targets of its links: target as written → path in the store.
     leads: Mapping[str, str] = field(default_factory=dict)
-    search: str = ""  #: The search that led to the note.
+    search: str = ""  #: The search that led to the note, as a query string.
     query: Query | None = None  #: The query of that search.
     lines: tuple[int, int] | None = None  #: The lines of a passage (first, last, from 1) to mark.
     heading: str = ""  #: The heading to mark.
@@ -76,8 +76,8 @@ class Rendered:
 
 
 def note_html(text: str, place: NotePlace, title: str = "") -> Rendered:
-    """Render ``text`` as HTML. The marked passage gets the id `MARK`. A first heading equal to ``title`` is
-    left out, because the page shows the title above."""
+    """Render the Markdown in ``text`` as HTML that is safe to show. The marked passage gets the id `MARK`. A
+    first heading equal to ``title`` is left out, because the page shows the title above."""
     front, rest = _at_line(text, place.begins)
     tokens = _PARSER.parse("\n" * front.count("\n") + rest)
     if [each.type for each in tokens[:2]] == ["heading_open", "inline"] and tokens[1].content == title:
@@ -101,15 +101,15 @@ def _at_line(text: str, number: int) -> tuple[str, str]:
 
 
 def written_note(text: str, place: NotePlace, most: int) -> str:
-    """Return ``most`` characters of a note's source as HTML, from the marked passage on. They are shown while
-    the note is rendered."""
+    """Return at most ``most`` characters of a note's source as escaped HTML, from the marked passage on, or
+    from the beginning of its text. They are shown while the note is rendered."""
     shown = _at_line(text, place.lines[0] if place.lines else place.begins)[1][:most]
     return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
 
 def render_code(text: str, language: str, place: NotePlace) -> str:
-    """Return HTML that shows ``text`` as code with line numbers. The lines that ``place`` marks and the
-    words of its search are highlighted."""
+    """Return HTML that shows ``text`` as code in ``language`` with line numbers. The lines that ``place``
+    marks and the words of its search are highlighted."""
     spans = _searched(text, {"place": place})
     rows = [f'<span class="cp-line">{row}\n</span>' for row in code_lines(text.rstrip("\n"), language, spans)]
     if place.lines:

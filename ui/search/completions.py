@@ -29,8 +29,8 @@ class Typed:
     """A filter at the end of the typed text."""
 
     key: str  #: One of type, tag, path, store, date, after, before.
-    value: str  #: The typed part of its value, folded.
-    before: str  #: The text before the value.
+    value: str  #: The typed part of its value, for comparison regardless of case (`str.casefold`).
+    before: str  #: The text before the value, which ends with the key: ``tea tag:``.
 
     @property
     def rest(self) -> str:
@@ -53,8 +53,8 @@ def typed(text: str) -> Typed | None:
 def completions(
     half: Typed, offered: Choices, stores: Mapping[str, int], today: date
 ) -> tuple[Completion, ...]:
-    """Return values for the filter, most frequent first: values that begin with the typed text, then values
-    that contain it."""
+    """Return values for the filter: first those that begin with the typed text, then those that contain it,
+    each most frequent first. For a filter by date, return days. ``stores`` maps names to document counts."""
     if half.key in _DAYS:
         return tuple(_days(half, offered.years, today))
     counts = {

@@ -31,8 +31,8 @@ _MOST_CHIPS: Final = 3
 
 
 def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
-    """Return the values that the filters offer in the ``chosen`` stores. Without ``chosen``, use all
-    stores."""
+    """Return the values that the filters offer for documents in the ``chosen`` stores; without ``chosen``,
+    for all. ``stores`` are the values of the filter by store."""
     facets = deps.facets(viewer, chosen)
     searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
     top = top_folder(source for info in searched for source in info.sources)
@@ -47,11 +47,11 @@ def chips(
     counts: Facets | None = None,
     least: Collection[str] = (),
 ) -> tuple[Chip, ...]:
-    """Return the filters of the Search page. Their ``counts`` are those of the results, else of everything
-    ``offered``.
+    """Return the filters of the Search page: stores, type, tag, folder and date. The options show how many
+    results have each value: ``counts``, or, without a search, the numbers in ``offered``.
 
     The counts of the kinds in ``least`` are lower bounds. A filter that would find nothing has no options.
-    Pressing a chosen option removes the option.
+    Pressing a chosen option removes that choice.
     """
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     shown = {kind: _numbers((counts or all_of).get(kind, {}), is_least=kind in least) for kind in all_of}
@@ -149,7 +149,7 @@ def minimum(
         request: The search on the page.
         counts: `Answer.score_counts`; empty if nothing was counted.
         usual: The minimum score if the address has none.
-        offered: The tenths to choose from; by default those with results.
+        offered: The scores to choose from, in tenths (7 for 0.7); by default those with results.
         goes_on: Whether more results follow, so that the count of all is a lower bound.
 
     """
@@ -193,7 +193,7 @@ def chosen_properties(request: SearchState) -> dict[str, list[str]]:
 
 
 def without(request: SearchState, kind: str) -> SearchState:
-    """Return the first page of the request, without its filter on this kind of facet."""
+    """Return the request for page 1, without its filter by type, tag, folder or store (``kind``)."""
     request = replace(request, page=1)
     match kind:
         case "type":
@@ -207,19 +207,19 @@ def without(request: SearchState, kind: str) -> SearchState:
 
 
 def without_property(request: SearchState, name: str) -> SearchState:
-    """Return the first page of a request, without its filter by a property."""
+    """Return the request for page 1, without its filter by the property ``name``."""
     return replace(request, page=1, has=tuple(pair for pair in request.has if pair.partition(":")[0] != name))
 
 
 def chosen_kinds(request: SearchState) -> list[str]:
-    """Return the kinds of facets that the request filters by."""
+    """Return those of the kinds *type*, *tag*, *folder* and *store* that the request filters by."""
     kinds = {"type": request.type, "tag": request.tag, "folder": request.path, "store": request.store}
     return [kind for kind, value in kinds.items() if value]
 
 
 def property_chips(request: SearchState, counted: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
-    """Return a filter for each property that is chosen or that results have, with its values and their
-    numbers. For properties in ``least`` the numbers are lower bounds."""
+    """Return a filter for each chosen property, then for others that results have; at most three in all. The
+    options show numbers of results, which are lower bounds for the properties in ``least``."""
     chosen = chosen_properties(request)
     names = [*chosen, *(name for name in counted if name not in chosen)]
     shown: list[Chip] = []
@@ -268,7 +268,7 @@ TENTHS: Final = tuple(range(1, 10))
 
 
 def natural(folder: str) -> list[list[tuple[int, str]]]:
-    """Return a key that sorts folders in natural order: week 2, week 2/a, week 10."""
+    """Return the sort key of a folder, for natural order: week 2, week 2/a, week 10."""
     names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
     return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
 

@@ -18,7 +18,8 @@ _POLL_S = 0.5
 
 
 def is_shown(viewer: Viewer) -> bool:
-    """Whether the viewer has nothing to search yet. The page then shows only how to begin."""
+    """If the viewer has nothing to search yet, draw how to begin and return True: the page then shows nothing
+    else."""
     stores = library().stores.names(viewer)
     if stores and (not viewer.is_owner or any(info.file_count for info in store_infos(viewer))):
         return False

@@ -72,8 +72,8 @@ def parquet(hits: Sequence[Hit]) -> bytes:
 
 
 def show_hit_table(hits: Sequence[Hit], row: str = "") -> int | None:
-    """Draw the table. Return the number of the row chosen by its box or by a cell; None without a choice. At
-    first, the row whose passage key begins with ``row`` is chosen."""
+    """Draw the table. Return the index of the row chosen by its box or by a cell; None without a choice. At
+    first, the row whose passage key begins with ``row`` is chosen; no row for ''."""
     first = [number for number, hit in enumerate(hits) if row and hit.key.startswith(row)]
     cells = [(number, "Name") for number in first]
     named = "\n".join(hit.key for hit in hits).encode()
@@ -109,5 +109,6 @@ def _newest(table: str, rows: list[int], cells: list[int]) -> int | None:
 
 
 def show_chosen(card: Card, others: Sequence[Passage]) -> None:
-    """Draw the card of the chosen row, unfolded, below the table."""
+    """Draw the card of the chosen row, unfolded, below the table. ``others`` are other passages of its note
+    that fit the query."""
     components.draw("hit", "hit", {"card": asdict(card), "others": [asdict(passage) for passage in others]})

@@ -19,7 +19,8 @@ _NARROWING: Final = ("store", "type", "tag", "path", "has", "after", "before")
 
 
 def offers(viewer: Viewer, request: SearchState, answer: Answer) -> tuple[Way, ...]:
-    """Return the buttons next to an answer, the most useful first."""
+    """Return the buttons next to an answer, the most useful first: corrected words, existing values for
+    unknown ones, and, if nothing fits, looser searches and links to read files and to find a missing one."""
     ways = [_correction(request, notice) for notice in answer.notices if notice.code == "corrected"]
     ways += [way for notice in answer.notices for way in _values(request, notice)]
     if not answer.convincing:
@@ -54,7 +55,7 @@ def _values(request: SearchState, notice: Notice) -> list[Way]:
 
 
 def loosen(request: SearchState) -> list[Way]:
-    """Return buttons that make the request find more, the most useful first."""
+    """Return buttons for searches that find more than the request, the most useful first."""
     narrowed = [name for name in _NARROWING if getattr(request, name)]
     unquoted = request.q.replace('"', "")
     whole = " ".join(word for word in request.q.split() if not word.startswith("-"))

@@ -72,7 +72,8 @@ _STATES: Final = {
 
 @st.fragment
 def show_search() -> None:
-    """Draw the box and the results for its text. While a person types, only this part runs."""
+    """Draw the search box and the results for its text. While a person types, only this fragment runs, not
+    the whole page."""
     viewer = require_viewer()
     text, url = _asked()
     shown, answer = SearchView(urlencode(url, doseq=True), text, help=HELP), None
@@ -101,7 +102,8 @@ def _show_table(viewer: Viewer, answer: Answer, shown: SearchView) -> None:
 
 
 def state(viewer: Viewer) -> str:
-    """Return a text that changes whenever the results or the status line may change. Raises RagError."""
+    """Return a text that changes whenever the results or the status line may change. Raises RagError if a
+    store cannot be read."""
     generations = library().stores.generations(viewer)
     stores = [name for name, _ in generations] if viewer.is_owner else []
     known = (generations, [behind(viewer, [name]) for name in stores], deps.meaning_is_loading(viewer))
@@ -109,7 +111,8 @@ def state(viewer: Viewer) -> str:
 
 
 def follow(before: str) -> None:
-    """Check every two seconds whether `state` still equals ``before``. If not, draw the results again.
+    """Check every two seconds whether `state` still equals ``before``, its result before the page was drawn.
+    If not, draw the results again.
 
     The whole page is never drawn again. If a fragment's run follows a full run at once, Streamlit sends the
     end of the full run without the fragment's elements, and the browser removes the box while a person types.
@@ -230,7 +233,7 @@ def take_typed() -> None:
 
 def find(viewer: Viewer, request: SearchState) -> Answer:
     """Return the documents for a request. While the model is loading, only words are searched. If nothing
-    fits, the nearest documents are returned. Raises RagError."""
+    fits, at most six of the nearest documents are returned. Raises RagError if the search fails."""
     is_loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
     answer = deps.cached_search(viewer, request, "lexical" if is_loading else request.mode)
     if not answer.convincing and not answer.offset:
@@ -309,7 +312,7 @@ def _overlap(first: str, second: str) -> int:
 
 
 def said_of(answer: Answer) -> str:
-    """Return the number of documents found, in a few words."""
+    """Return the number of documents found in a few words, such as *12 notes, 2 near misses*."""
     fit, count = sum(hit.relevant for hit in answer.hits), len(answer.hits)
     types = (answer.facets or {}).get("type") or {hit.document.file_type for hit in answer.hits}
     has_parts = any(hit.document.part for hit in answer.hits)
@@ -326,8 +329,8 @@ def said_of(answer: Answer) -> str:
 
 
 def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
-    """Return the card of a note, created from the note's best passage. Its links lead back to the
-    ``search``."""
+    """Return the card of a note, created from ``hit``, the note's best passage. Its links keep ``search``,
+    the address's parameters, so that the document's page can lead back to the results."""
     doc = hit.document
     name = doc.path.rpartition("/")[2]
     anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
@@ -427,8 +430,8 @@ def _beginning(shown: SearchView, viewer: Viewer, names: Sequence[str], types: C
 
 
 def quick(viewer: Viewer, request: SearchState, cards: Sequence[Card]) -> tuple[Way, ...]:
-    """Return links to notes and tags whose names begin with the typed text, except notes on the page. Links
-    that a filter may exclude are left out."""
+    """Return links to notes and tags whose names begin with the typed text. Notes that are among the results
+    (``cards``) are left out, and with filters all notes."""
     suggest = library().searching.suggest
     there = {card.path for card in cards}
     named = () if request.filters != Filters() else suggest(viewer, request.q, request.store).documents
@@ -460,8 +463,8 @@ def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], senten
 
 
 def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:
-    """Return how far stores are behind the files in their folders, and the number of failed files ('' for
-    none), both in words."""
+    """Return two texts: how up to date stores are with the files in their folders, and the number of files
+    that could not be read ('' for none)."""
     now = library().jobs.freshness(viewer, stores)
     is_behind = now.reading or now.waiting or now.looking
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
@@ -480,7 +483,7 @@ def offer_folder(name: str, key: str, store: str = "") -> None:
 
 
 def nothing_indexed(viewer: Viewer) -> None:
-    """Draw what to do if there are stores without documents."""
+    """Draw that the stores have no document yet, and, for the owner, a link to the Index page."""
     st.html(hits.paragraphs("There is no document to search yet."))
     if viewer.is_owner:
         with st.container(key="first_step"):  # the container makes it look like a button

@@ -38,7 +38,7 @@ _TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "p
 
 
 def ways(viewer: Viewer) -> list[Way]:
-    """Return a link to each saved search, with its number of new documents."""
+    """Return a link to each saved search, with its number of new documents; nothing for a guest."""
     searches = library().saved.searches(viewer) if viewer.is_owner else []
     return [_way(saved, usual()) for saved in searches]
 
@@ -49,7 +49,8 @@ def _way(saved: SavedSearch, default: SearchState) -> Way:
 
 
 def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
-    """Return a saved search as a request of the page. Filters without a chip are written into its text."""
+    """Return a saved search as a request of the page. Filters that the page cannot show as chips are written
+    into its text. ``default`` has the values that the saved search leaves open."""
     filters = saved.filters
     chips: dict[str, str] = {}
     words = [saved.text]

@@ -21,7 +21,7 @@ _FILTERS: Final = "filters"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A button or link: to a page, or to the search with other parameters."""
+    """A button or link that opens a page, or repeats the search with other parameters."""
 
     label: str
     beside: str = ""  #: The text next to the label, such as a number of documents.
@@ -50,7 +50,8 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One passage of a note: its link, its place in words, and its clean text."""
+    """One passage of a note: the address of the link to it, its place in words, and its text without
+    markup."""
 
     href: str
     where: str
@@ -61,21 +62,21 @@ class Passage:
 class Card:
     """A note among the results, as the page shows it."""
 
-    key: str
+    key: str  #: The key of the passage, which no other card has.
     title: str
     marked_title: tuple[Piece, ...]  #: The title with the words of the search marked.
-    path: str
-    name: str
-    folder: str
-    crumb: str
-    day: str
-    age: str
-    reason: str
-    more: int
-    is_near: bool
-    state: str
-    extract: tuple[Piece, ...]
-    passage: Passage
+    path: str  #: The file's path in its store.
+    name: str  #: The file's name.
+    folder: str  #: The path of the file's folder; '' for the top folder.
+    crumb: str  #: The place in one line: store, folders, file name, place in the file.
+    day: str  #: The note's date: YYYY-MM-DD.
+    age: str  #: The time since then, in words.
+    reason: str  #: Why it was found, in a few words.
+    more: int  #: Number of other passages of the note that fit.
+    is_near: bool  #: Whether it does not fit the search, and is only near.
+    state: str  #: What a reader should know about the file, such as *not read yet*; '' for nothing.
+    extract: tuple[Piece, ...]  #: The part of the passage that the list shows.
+    passage: Passage  #: The note's best passage.
     place: str  #: A path with a line, for copying.
     score: float
     file_type: str
@@ -111,22 +112,22 @@ class SearchView:
     status: str = ""  #: One short line about the stores.
     unread: Way | None = None  #: The link to files that are not read. It is the end of the status.
     error: str = ""  #: An error message. It is shown instead of the status.
-    view: str = "cards"
+    view: str = "cards"  #: ``cards`` or ``table``.
     chips: tuple[Chip, ...] = ()
     cards: tuple[Card, ...] = ()
-    said: tuple[str, ...] = ()
-    offers: tuple[Way, ...] = ()
-    quick: tuple[Way, ...] = ()
-    others: Others | None = None
-    start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
-    help: tuple[tuple[str, str], ...] = ()
+    said: tuple[str, ...] = ()  #: Sentences above the results.
+    offers: tuple[Way, ...] = ()  #: Buttons for other searches, such as a correction.
+    quick: tuple[Way, ...] = ()  #: Links to notes and tags whose names begin with the text.
+    others: Others | None = None  #: Other passages of the note in the preview, once requested.
+    start: tuple[tuple[str, tuple[Way, ...]], ...] = ()  #: Without a search: headings, each with links.
+    help: tuple[tuple[str, str], ...] = ()  #: What can be typed, and what it does.
     label: str = "Search your notes"  #: The name of the box.
     completions: tuple[Completion, ...] = ()  #: The values for the filter at the end of the text.
     can_save: bool = False  #: Whether this search can be saved under a name.
     is_saved: bool = False  #: Whether this is the last saved search.
     page: int = 1
-    has_more: bool = False
-    end: str = ""
+    has_more: bool = False  #: Whether there is a next page.
+    end: str = ""  #: A sentence below the last page.
 
 
 def show_box(shown: SearchView, on_asked: Callable[[], None]) -> None:
@@ -135,8 +136,8 @@ def show_box(shown: SearchView, on_asked: Callable[[], None]) -> None:
 
 
 def box_state() -> tuple[str, str, str]:
-    """Return the text in the box, the search that should be in the address, and the key of the card whose
-    other passages should be shown."""
+    """Return the text in the box, the search that should be in the address (as a query string), and the key
+    of the card whose other passages should be shown. Each is '' if there is none."""
     request = components.from_script(KEY)
     values = [request.get(name) for name in ("text", "search", "here")]
     text, search, here = (value if isinstance(value, str) else "" for value in values)
@@ -144,8 +145,8 @@ def box_state() -> tuple[str, str, str]:
 
 
 def row() -> str:
-    """Return the beginning of a passage's key, by which the address of the table names its row; '' without a
-    row."""
+    """Return the beginning of a passage's key, by which the browser's address names the chosen row of the
+    table; '' without a row."""
     named = components.from_script(KEY).get("row")
     return named if isinstance(named, str) else ""
 
@@ -174,13 +175,17 @@ def act() -> tuple[str, str, str]:
 def show_filters(
     chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False, turn: int = 0
 ) -> None:
-    """Draw only the filters, as chosen in ``search``. ``on_asked`` is called when `filtered` changes. Unless
-    ``busy``, the box above gets the focus. The browser scrolls to a new ``turn`` of the conversation."""
+    """Draw only the filters of the Ask page. ``search`` is the query string with the chosen filters.
+    ``on_asked`` is called without arguments when `filtered` changes.
+
+    Unless ``busy``, the box for the question gets the focus. When ``turn``, the number of questions, grows,
+    the browser scrolls to the newest.
+    """
     data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy, "turn": turn}
     components.draw("filters", _FILTERS, data, on_asked)
 
 
 def filtered() -> str:
-    """Return the search with the chosen filters."""
+    """Return the chosen filters of the Ask page as a query string; '' before the first choice."""
     search = components.from_script(_FILTERS).get("search")
     return search if isinstance(search, str) else ""

@@ -29,8 +29,8 @@ _BADGES: Final[Mapping[ConnectionState, tuple[str, str, _Colour]]] = {
 
 
 def show_connections(viewer: Viewer) -> list[Connection]:
-    """Draw the checks and their results, which are at most a minute old, and return the results. Services
-    that are not set up share one line."""
+    """Draw the state of every model, server and service, as checked within the last minute, and return these
+    results. Services that are not set up share one line."""
     st.header("Connections", anchor=False)
     head = st.container(horizontal=True, vertical_alignment="center")
     with st.spinner("Checking …"):

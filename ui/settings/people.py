@@ -36,7 +36,8 @@ _REMOVED: Final = "They lose access at once, and their open pages close."
 
 
 def show_people(viewer: Viewer, tailscale: Tailscale) -> None:
-    """Draw everyone with access, the actions for each person, and the forms to add a person."""
+    """Draw everyone with access, the actions for each person, and the forms to add a person. ``tailscale`` is
+    its state now: it names the people that can be chosen."""
     st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
     done, waits = st.session_state.pop(_DONE, ("", False))
@@ -80,7 +81,7 @@ def _offer_known(strangers: Sequence[str]) -> None:
 
     if strangers:
         st.selectbox(
-            "Somebody of your tailnet",
+            "Somebody in your Tailscale network",
             strangers,
             None,
             key=_KNOWN,
@@ -198,7 +199,7 @@ def _offer_ownership(viewer: Viewer, own_login: str) -> None:
     st.html(hits.plain_sentences(_OWNERS))
     if own_login:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(hits.paragraphs(f"In your tailnet you are {own_login}."))
+            st.html(hits.paragraphs(f"Your login in Tailscale is {own_login}."))
             st.button(
                 "Fill in",
                 key="settings_owner_self",

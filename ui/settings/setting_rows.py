@@ -15,11 +15,12 @@ from ui.frame.deps import library
 from ui.frame.messages import errors_wait
 
 SETTINGS_PLACE: Final = "settings"
-"""The place where `ui.frame.messages.show_waiting` shows the error of a change."""
+"""The argument for `ui.frame.messages.show_waiting`, which shows the error of a change."""
 
 
 def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
-    """Draw a row with a switch for the setting ``name``."""
+    """Draw a row with a switch for the setting ``name``. The row shows ``title`` and, as a sentence,
+    ``effect``. If a variable or .env sets the value, the row says so and the switch cannot be pressed."""
     with _row(viewer, name, title, effect) as (key, is_fixed):
         st.toggle(
             title,
@@ -34,7 +35,7 @@ def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
 def choice_row(
     viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str], *, typed: bool = False
 ) -> None:
-    """Draw a row with a select box for the setting ``name``. ``options`` are value → words, with '' for no
+    """Draw a row like `switch_row`, but with a select box. ``options`` are value → words, with '' for no
     value. The present value is always offered. ``typed`` says whether other values can be typed."""
     value = getattr(load(), name) or ""
     offered = dict(options) if value in options else {value: str(value), **options}

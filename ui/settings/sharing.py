@@ -111,7 +111,8 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_visits(viewer: Viewer) -> None:
-    """Draw the last visits. Above them, draw the refused logins that still have no access."""
+    """Draw the last visits, if there were any. Above them, draw the logins that were refused and still have
+    no access."""
     visits = library().sharing.visits(viewer)
     if not visits:
         return
@@ -121,7 +122,7 @@ def show_visits(viewer: Viewer) -> None:
     if login := st.session_state.pop(_FILLED, ""):
         st.html(hits.paragraphs(f"{login} is in the form above: choose stores there.", status=True))
     _show_table(visits)
-    st.html(hits.paragraphs("What they searched is not recorded."))
+    st.html(hits.paragraphs("What visitors searched is not recorded."))
 
 
 def _show_knocks(refused: Sequence[Visit]) -> None:

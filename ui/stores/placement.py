@@ -30,12 +30,13 @@ _CHOSEN: Final = "stores_attach_chosen"
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw in progress
 _KINDS: Final = {name: row.label for name, row in VECTOR_INDEXES.items()}
 _SERVICES: Final = one_of([row.label for row in VECTOR_INDEXES.values() if row.opens], "and")
-_LOOK_HELP: Final = f"Asks {_SERVICES}, as far as they are set up here."
+_LOOK_HELP: Final = f"Asks {_SERVICES} for their indexes, if they are set up here."
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The choice of embedder, vector index and private notes."""
+    """The choices that `choose` returns. ``backend`` is the kind of vector index, such as *local*.
+    ``sends_private`` says whether private notes may be sent to other machines."""
 
     embedder: str
     backend: str
@@ -51,7 +52,7 @@ def choose(
     sends_private: bool = False,
 ) -> Placed:
     """Draw boxes for the embedder, the vector index and private notes, and say where text is sent. Return the
-    choice."""
+    choice. ``key`` begins the boxes' session keys; the other arguments are chosen at first."""
     offered = at_hand(viewer, embedder)
     chosen = st.selectbox(
         "Model", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
@@ -66,7 +67,7 @@ def choose(
         # the package of the index may be gone
         index=list(kinds).index(backend if backend in kinds else LOCAL),
         format_func=lambda kind: _KINDS.get(kind, kind),
-        help="The numbers that find passages of similar meaning.",
+        help="Where to keep the vectors: the numbers that find passages of similar meaning.",
     )
     leaving = [destination for destination in (goes, kinds[where]) if "stays" not in destination]
     if leaving:
@@ -76,7 +77,8 @@ def choose(
         "Private notes, too",
         sends_private,
         key=f"{key}_private",
-        help="If off, private notes stay on this machine and are found by words only.",
+        help="Whether private notes may be sent there. If off, they stay on this machine and are found by"
+        " words only.",
     )
     return Placed(chosen, where, bool(private) if leaves else sends_private)
 
@@ -92,7 +94,7 @@ def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
             key=f"{key}_metric",
             format_func=lambda name: name.replace("_", " ").capitalize(),
             help="How the service compares vectors. Commonplace finds the same with each; another program"
-            " that reads the index may need one.",
+            " that reads the index may need a certain one.",
         )
     dimension = None
     if takes_dimension(placed.embedder):
@@ -127,7 +129,7 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
             rechunk = st.checkbox(
                 "Cut the documents again",
                 key=f"{key}_rechunk",
-                help="For a model that reads less of a passage than the old one.",
+                help="Makes new passages, for a model that reads less text at once than the old one.",
             )
             st.button(
                 "Switch",
@@ -168,23 +170,25 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     name, _, address = info.switching.partition(" in ")
     target = embedder(name) + (f" in {address}" if address else "")
     used = embedder(info.embedder)
-    state = f"All texts are embedded; until the end searches use {used}."
+    state = f"All texts are embedded; until the switch is done, searches use {used}."
     if running:
-        state = f"It is being done now; until the end searches use {used}."
+        state = f"A run is doing this now; until the switch is done, searches use {used}."
     elif info.to_switch:
-        state = f"{info.to_switch:,} texts are still to embed; until the end searches use {used}."
-    st.html(hits.paragraphs(f"It switches to {target}. {state}", status=True))
+        state = (
+            f"{info.to_switch:,} texts are not embedded yet; until the switch is done, searches use {used}."
+        )
+    st.html(hits.paragraphs(f"This store switches to {target}. {state}", status=True))
     if running:
         show_run(viewer, info.name)
     with st.container(horizontal=True):
         if not running:
             st.button("Go on", key=f"placement_go_on_{info.name}", on_click=go_on)
         st.button(
-            "Stay with the old ones",
+            "Cancel the switch",
             key=f"placement_abandon_{info.name}",
             disabled=running,
             on_click=abandon,
-            help="Once the run has ended." if running else None,
+            help="Possible once the run has ended." if running else None,
         )
 
 
@@ -217,7 +221,8 @@ def offer_attaching(viewer: Viewer) -> None:
         key=_ADDRESS,
         placeholder="s3vectors://BUCKET/INDEX",
         autocomplete="off",
-        help="The page of a store of another computer shows it, if its vectors are in a service.",
+        help="The other computer shows this address under Details, on the page of a store whose vectors are"
+        " in a service.",
     )
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
     st.button(

@@ -16,8 +16,8 @@ from ui.frame.messages import errors_wait, show_error, show_waiting, show_warnin
 
 
 def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private notes") -> None:
-    """Draw the rules that keep notes private, folded under ``title``. Above them, draw the notes whose
-    privacy is unclear."""
+    """Draw the rules that keep notes private, folded under ``title``. Above them, draw a warning for each
+    note that is private because its front matter is unclear about it."""
     report = library().privacy.report(viewer, info.name)
     if report.unsure:
         show_warning(*(f"{path}: {why}" for path, why in report.unsure.items()))
@@ -27,7 +27,8 @@ def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private no
 
 
 def show_rules_of_stores(viewer: Viewer) -> None:
-    """Draw the rules for private notes of every store, each under the store's name."""
+    """Draw the rules for private notes of every store, each under the store's name. For a store that cannot
+    be read, draw the error."""
     for name in library().stores.names(viewer):
         try:
             show_private_notes(viewer, library().stores.info(viewer, name), label(name))

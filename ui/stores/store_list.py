@@ -1,4 +1,4 @@
-"""The list of stores, with the errors of damaged ones; creating a store, and importing one."""
+"""The list of stores, with the errors of damaged stores, and forms to create and to import a store."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _health(viewer: Viewer, name: str) -> None:
                 disabled=at_work,
                 on_click=_begin,
                 args=("heal", name, heal),
-                help="Sends missing vectors, and removes surplus ones.",
+                help="Sends the missing vectors to the server, and removes vectors that do not belong there.",
             )
         if faults - {VECTOR_INDEX}:
             _repair_button(viewer, name, at_work=at_work)
@@ -147,7 +147,8 @@ def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
         disabled=at_work,
         on_click=_begin,
         args=("repair", name, repair),
-        help="Reads its folders into a new file, which keeps your decisions and the undamaged vectors.",
+        help="Reads the store's folders into a new file, which keeps your choices, such as excluded files,"
+        " and the undamaged vectors.",
     )
 
 

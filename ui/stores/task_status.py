@@ -1,4 +1,4 @@
-"""Long tasks on a page: their progress, and their result until it was closed or seen."""
+"""Long tasks on a page: their progress, and their result until a person has seen or closed it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is kept in memory
 
 
 def library_name() -> str:
-    """Return the name under which the tasks of this library are stored."""
+    """Return the folder of this library's stores, by which `ui.frame.tasks` tells libraries apart."""
     return str(library().settings.store_dir)
 
 
@@ -35,7 +35,8 @@ def tasks_of(kinds: Sequence[TaskKind], name: str | None = None) -> list[Task]:
 
 
 def forget_results(kinds: Sequence[TaskKind], name: str | None = None) -> None:
-    """Remove the results of these tasks, because they are out of date."""
+    """Remove the results of the ended tasks of these kinds, because they are out of date. With ``name``,
+    remove only those of this store or file."""
     for task in tasks_of(kinds, name):
         tasks.close_task(library_name(), task)
 
@@ -49,13 +50,17 @@ def forget_store(name: str) -> None:
 
 
 def is_at_work(kinds: Sequence[TaskKind], name: str | None = None) -> bool:
-    """Whether one of these tasks is running."""
+    """Whether a task of these kinds is running. With ``name``, only tasks of this store or file count."""
     return any(task.running for task in tasks_of(kinds, name))
 
 
 def show_tasks(kinds: Sequence[TaskKind], name: str | None = None, *, polling: bool) -> None:
-    """Draw each task of these kinds. The list updates itself while a task is running. ``polling`` is the
-    result of `is_at_work` before the page was drawn: if a task has ended since, the page is drawn again."""
+    """Draw each task of these kinds; with ``name``, only those of this store or file. The list updates itself
+    while a task is running.
+
+    ``polling`` is the result of `is_at_work` before the page was drawn. If it is True and no task is running
+    any more, the whole page is drawn again.
+    """
     if polling or tasks_of(kinds, name):
         st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
 
@@ -87,7 +92,7 @@ def _show_ended(task: Task, key: str) -> None:
     if task.error is not None:
         show_error(task.error)
     elif task.result is None:
-        left = "What was fetched is kept." if task.kind == "pull" else "Nothing was changed."
+        left = "The downloaded part is kept." if task.kind == "pull" else "Nothing was changed."
         st.html(hits.paragraphs(f"{task.headline} was cancelled. {left}", status=True))
     match task.result:
         case Exported() as done:
