@@ -1,0 +1,36 @@
+"""Blocks of a passage as HTML."""
+
+from __future__ import annotations
+
+import html
+from typing import get_args
+
+import pytest
+
+from rag_core.search.shown import Block, BlockKind, clean
+from ui.frame.blocks import blocks_html
+
+
+@pytest.mark.parametrize("kind", get_args(BlockKind))
+def test_a_block_of_each_kind_is_escaped_and_marked(kind: BlockKind) -> None:
+    shown = blocks_html([Block(kind, (("the <b>", False), ("keel", True)))])
+    assert "the &lt;b&gt;<mark>keel</mark>" in shown
+
+
+@pytest.mark.parametrize(
+    ("file_type", "text"),
+    [
+        ("markdown", "| a | b |\n| - | - |\n| 1 | <7 |\n"),
+        ("org", "| a | b |\n|---+---|\n| 1 | <7 |\n"),
+        ("asciidoc", "|===\n|a |b\n|1 |<7\n|===\n"),
+        ("textile", "|a|b|\n|1|<7|\n"),
+        ("tiddlywiki", "|!a |!b |\n|1 |<7 |\n"),
+        ("word", "a | b\n1 | <7\n"),
+    ],
+)
+def test_the_rows_of_a_table_are_one_table(file_type: str, text: str) -> None:
+    shown = blocks_html(clean(text, file_type, ()))
+    assert shown.count("<table>") == 1
+    cells = [row.removesuffix("</td></tr>").split("</td><td>") for row in shown.split("<tr><td>")[1:]]
+    seen = [[html.unescape(cell).strip(" !") for cell in row] for row in cells]
+    assert seen == [["a", "b"], ["1", "<7"]]
