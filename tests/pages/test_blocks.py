@@ -31,6 +31,7 @@ def test_a_block_of_each_kind_is_escaped_and_marked(kind: BlockKind) -> None:
 def test_the_rows_of_a_table_are_one_table(file_type: str, text: str) -> None:
     shown = blocks_html(clean(text, file_type, ()))
     assert shown.count("<table>") == 1
-    cells = [row.removesuffix("</td></tr>").split("</td><td>") for row in shown.split("<tr><td>")[1:]]
+    rows = shown.removesuffix("</table></div>").split("<tr><td>")[1:]
+    cells = [row.removesuffix("</td></tr>").split("</td><td>") for row in rows]
     seen = [[html.unescape(cell).strip(" !") for cell in row] for row in cells]
     assert seen == [["a", "b"], ["1", "<7"]]
