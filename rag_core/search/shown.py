@@ -117,6 +117,7 @@ def clean(
 # --- what is not shown ----------------------------------------------------------------
 
 _ONLY_CODE = re.compile(r"(?<!`)(`+)[^`\n]+\1[ \t]*")
+_ITEM = re.compile(r"(?:[-+•]|[*#]{1,6}|(?P<number>\d{1,3}[.)]))[ \t]+(?=\S)")
 _CELLS = re.compile(r"(?<![ \t])[ \t]*\|[ \t]*")
 
 
@@ -190,25 +191,32 @@ def _lines(passage: _Passage, spans: Sequence[Span]) -> Iterator[tuple[BlockKind
         start += len(written)
         if not is_prose:
             yield "code", pieces or [("", False)]
-        elif passage.file_type in LIGHT_MARKUP and written.lstrip().startswith("|"):
-            yield _table_line(passage, start - len(written), start, spans)
+        elif passage.file_type in LIGHT_MARKUP:
+            yield _line_of_language(passage, start - len(written), start, spans)
         elif passage.file_type in _WITH_TABLES and " | " in written:
             yield _shown("row", pieces)
         else:
             yield _shown("text", pieces)
 
 
-def _table_line(
+def _line_of_language(
     passage: _Passage, start: int, end: int, spans: Sequence[Span]
 ) -> tuple[BlockKind | None, list[Piece]]:
-    """Return the row in a line that begins with a bar, without its outer bars. A line that only separates
-    rows has nothing to show."""
+    """Return the kind and the pieces of a line of light markup: an item without its sign, unless that is a
+    number, or a row without its outer bars."""
     line = passage.text[start:end]
-    if not line.strip("|+-=:! \t\r\n"):
-        return None, []
-    inner = line.strip()[1:]
-    first = start + line.index("|") + 1
-    return _shown("row", passage.pieces(first, first + len(inner.removesuffix("|").rstrip()), spans))
+    begins = len(line) - len(line.lstrip())
+    first, last = start + begins, start + len(line.rstrip())
+    if line[begins : begins + 1] == "|":
+        if not line.strip("|+-=:! \t\r\n"):  # it only separates rows
+            return None, []
+        cells = line.strip()[1:].removesuffix("|")
+        first += 1 + len(cells) - len(cells.lstrip())
+        return _shown("row", passage.pieces(first, first + len(cells.strip()), spans))
+    item = _ITEM.match(line, begins)
+    if item and not (passage.file_type == "org" and line[0] == "*"):  # a heading
+        return _shown("item", passage.pieces(first if item["number"] else start + item.end(), last, spans))
+    return _shown("text", passage.pieces(start, last, spans))
 
 
 def _line_of_note(

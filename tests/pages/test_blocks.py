@@ -35,3 +35,19 @@ def test_the_rows_of_a_table_are_one_table(file_type: str, text: str) -> None:
     cells = [row.removesuffix("</td></tr>").split("</td><td>") for row in rows]
     seen = [[html.unescape(cell).strip(" !") for cell in row] for row in cells]
     assert seen == [["a", "b"], ["1", "<7"]]
+
+
+@pytest.mark.parametrize(
+    ("file_type", "text"),
+    [
+        ("org", "* Buy\n- rope\n  1. twine\n"),
+        ("wiki", "== Buy ==\n* rope\n# twine\n"),
+        ("asciidoc", "== Buy\n\n* rope\n** twine\n"),
+        ("rst", "Buy\n===\n\n* rope\n* twine\n"),
+    ],
+)
+def test_the_items_of_a_list_are_one_list(file_type: str, text: str) -> None:
+    shown = blocks_html(clean(text, file_type, ()))
+    before, _, items = shown.partition("<ul>")
+    assert "Buy" in before
+    assert items.replace("1. ", "") == "<li>rope</li><li>twine</li></ul>"

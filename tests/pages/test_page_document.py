@@ -118,7 +118,7 @@ def test_the_table_of_an_org_file_is_a_table(notes: Path) -> None:
     write(notes, {"plan.org": MARKED["plan.org"][0]})
     index(library(), "notes", notes)
     shown = markup(open_page(store="notes", path="plan.org"))
-    rows = "<tr><td> cloth</td><td>3</td></tr><tr><td> twine</td><td>&lt;b&gt;</td></tr>"
+    rows = "<tr><td>cloth</td><td>3</td></tr><tr><td>twine</td><td>&lt;b&gt;</td></tr>"
     assert f"<table>{rows}</table>" in shown
 
 

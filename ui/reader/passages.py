@@ -370,7 +370,10 @@ def _clean(read: str, chunk: Neighbour, file_type: str, origin: SearchOrigin) ->
         if looks and looks not in above and (rest is read or len(set(looks)) > 1):  # not an underline
             break
         rest = below
-    query, read = origin.query, rest if rest.strip() else read
+    read = rest if rest.strip() else read
+    if not shown(read, file_type).text.strip():  # such as the properties of an Org heading
+        return ""
+    query = origin.query
     spans = highlight(read, query.terms.loose, query.phrases, file_type) if query else ()
     return blocks_html(clean(read, file_type, tuple(spans)))
 
