@@ -33,6 +33,7 @@ _TEXTS = {
 }
 """Properties that are shown, in this order → the label before each."""
 
+_BEGINS = re.compile(rb"^BEGIN:(?:VEVENT|VTODO|VJOURNAL)[ \t]{0,50}\r?$", re.M | re.I)
 _STARTS = re.compile(rb"^(?:DTSTART|DUE)(?:;[^:\r\n]{0,200})?:(\d{8})(?:T(\d{4}))?", re.M | re.I)
 
 _PEOPLE = {"ORGANIZER": "Organizer: ", "ATTENDEE": "Attendees: "}
@@ -49,8 +50,9 @@ def entry_spans(data: Sliced) -> Iterator[tuple[int, int]]:
 
 def start_of(entry: bytes) -> datetime | None:
     """Return the time when an event begins or a task is due, as it is written in the calendar but marked as
-    UTC: time zones are ignored. None if the entry has no such time."""
-    match = _STARTS.search(entry)
+    UTC: time zones are ignored, and their rules date nothing. None if the entry has no such time."""
+    begins = _BEGINS.search(entry)
+    match = _STARTS.search(entry, begins.end()) if begins else None
     if match is None:
         return None
     with suppress(ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from rag_core.extract import content_lines
 from rag_core.extract.building import Builder, one_line
@@ -13,7 +14,7 @@ from rag_core.types import Extracted
 
 _UNSEEN = frozenset(
     "BEGIN END VERSION PRODID UID REV N SORT-STRING PHOTO LOGO SOUND KEY CLASS SOURCE KIND X-ABLABEL"
-    " MAILER".split()
+    " MAILER X-ABADR X-ABUID X-ABSHOWAS X-ABCROP-RECTANGLE X-IMAGEHASH X-IMAGETYPE".split()
 )
 _LABELS = {
     "FN": "",
@@ -29,11 +30,27 @@ _LABELS = {
     "BDAY": "Birthday",
     "ANNIVERSARY": "Anniversary",
     "CATEGORIES": "Categories",
+    "X-ABDATE": "Date",
+    "X-ABRELATEDNAMES": "Related",
 }
 """Property → label before its value. Properties that are not listed are labelled with their name."""
 
 _DAY = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_OF_A_PROGRAM = re.compile(
+    r"<.*>|\d{1,2}|true|false|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I | re.S
+)
+"""Values of ``X-`` properties that only a program reads: markup, settings and ids."""
+_IN_BASE64 = re.compile(r"(?:^|[;=,])(?:base64|b)(?:$|[;,])")
+_BUILT_IN = re.compile(r"_\$!<(.*)>!\$_")
+_WORD_WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _KINDS = frozenset("home work cell fax pager main iphone".split())
+
+
+class _Property(NamedTuple):
+    group: str
+    name: str
+    parameters: str
+    value: str
 
 
 def contact_spans(data: Sliced) -> Iterator[tuple[int, int]]:
@@ -59,40 +76,59 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 def _add_card(builder: Builder, lines: list[str]) -> str:
     """Add a contact. Returns its name."""
     properties = list(_properties(lines))
-    values = {name: value for name, _, value in reversed(properties)}
+    values = {each.name: each.value for each in reversed(properties)}
     names = [part for part in _parts(values.get("N", "")) if part]
     title = one_line(content_lines.shown(values.get("FN", "")) or " ".join([*names[1:], *names[:1]]))
     builder.begin("contact", title, title)
-    shown = (_line(*each) for each in properties if each[0] not in _UNSEEN)
+    groups = {each.group: _group_label(each.value) for each in properties if each.name == "X-ABLABEL"}
+    shown = (_line(each, groups.get(each.group, "")) for each in properties if _is_shown(each))
     names_alone = [] if "FN" in values else [title]
     builder.add("\n".join(dict.fromkeys(filter(None, (*names_alone, *shown)))))
     return title
 
 
-def _properties(lines: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, parameters and value of each property. Any other line of words becomes a note."""
+def _properties(lines: list[str]) -> Iterator[_Property]:
+    """Yield the properties of a contact. Any other line of words becomes a note."""
     for line in lines:
         head, colon, value = line.partition(":")
         name, _, parameters = head.partition(";")
-        name = name.rpartition(".")[2].strip().upper()  # Apple writes "item1.TEL"
+        group, _, name = name.strip().rpartition(".")  # Apple writes "item1.TEL"
         if colon and value.strip():
-            yield name, parameters.lower(), value.strip()
+            yield _Property(group.lower(), name.upper(), parameters.lower(), value.strip())
         elif not colon and " " in line.strip():
-            yield "NOTE", "", line.strip()
+            yield _Property("", "NOTE", "", line.strip())
 
 
-def _line(name: str, parameters: str, value: str) -> str:
+def _is_shown(each: _Property) -> bool:
+    """Whether an address book shows a property."""
+    if each.name in _UNSEEN:
+        return False
+    if not each.name.startswith("X-"):
+        return True
+    code = each.name.startswith("X-MS-OL-") and each.value.isdigit()
+    return not (code or _OF_A_PROGRAM.fullmatch(each.value) or _IN_BASE64.search(each.parameters))
+
+
+def _group_label(value: str) -> str:
+    """Return the label that Apple gives to a group of properties: ``_$!<HomePage>!$_`` is *home page*."""
+    built_in = _BUILT_IN.fullmatch(value)
+    return _WORD_WITHIN.sub(" ", built_in[1]).lower() if built_in else one_line(content_lines.shown(value))
+
+
+def _line(each: _Property, group_label: str) -> str:
     """Return a property as it is shown: ``Phone (work): +49 30 123``."""
+    name, value = each.name, each.value
     if name in ("ADR", "ORG"):
-        value = ", ".join(filter(None, map(str.strip, _parts(value))))
-    elif name in ("BDAY", "ANNIVERSARY"):
+        value = ", ".join(filter(None, (part.strip(" \t\n,") for part in _parts(value))))
+    elif name.endswith(("BDAY", "ANNIVERSARY", "X-ABDATE")):
         value = _DAY.sub(r"\1-\2-\3", value)
     else:
         value = content_lines.shown(value).removeprefix("tel:").removeprefix("mailto:")
-    label = _LABELS.get(name, name.removeprefix("X-").capitalize())
-    kinds = [word for word in re.findall(r"[a-z]+", parameters) if word in _KINDS]
-    if label and kinds:
-        label += f" ({', '.join(dict.fromkeys(kinds))})"
+    label = _LABELS.get(name, name.removeprefix("X-").removeprefix("MS-").capitalize())
+    kinds = [word for word in re.findall(r"[a-z]+", each.parameters) if word in _KINDS]
+    if label and (kinds := [*dict.fromkeys(filter(None, (*kinds, group_label)))]):
+        label += f" ({', '.join(kinds)})"
+    label = label or group_label
     return f"{label}: {value}" if label and value else value
 
 

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
-from rag_core.extract import binary, encoding, mailbox, outlook, readers, tnef
+from rag_core.extract import binary, encoding, mailbox, not_read, outlook, readers, tnef
 from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.extract.mail_parts import Attachment, bytes_of, content_of, message_in
 from rag_core.types import Extracted
@@ -118,8 +118,12 @@ def _add_message(
             unread += _add_attachment(builder, attachment, depth, above)
         except Exception as error:  # its parser may raise anything; the mail is still read
             readers.add_name(builder, attachment.name, above)
+            suffix = PurePosixPath(attachment.name).suffix.lower()
             if not isinstance(error, NotText):
                 unread.append(f"The attachment {attachment.name!r} cannot be read.")
+            elif not_read.why_not_read(suffix, ""):
+                kind = suffix[1:].upper()
+                builder.notes.append(f"The attachment {attachment.name!r} ({kind}) is not read yet.")
     return unread
 
 
@@ -137,7 +141,11 @@ def _add_attachment(
             return _add_message(builder, inner, depth + 1, (*above, subject))
         builder.add(subject)
         return [f"The attached message {subject!r} is nested too deeply to be read."]
-    return readers.add(builder, bytes_of(part), PurePosixPath(name), above)
+    if not (data := bytes_of(part)):
+        readers.add_name(builder, name, above)
+        builder.notes.append(f"The attachment {name!r} is empty.")
+        return []
+    return readers.add(builder, data, PurePosixPath(name), above)
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -9,7 +9,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage, MIMEPart
 
@@ -64,6 +64,7 @@ class Content:
     unread: list[str] = field(default_factory=list)  #: A sentence for each part that is not read.
     kinds: set[str] = field(default_factory=set)  #: Content types of its texts.
     notes: list[str] = field(default_factory=list)  #: Sentences about guessed encodings of its texts.
+    is_of_outlook: bool = False  #: Whether it is the content of a ``winmail.dat``.
 
     def add(self, other: Content, *, with_texts: bool = True) -> None:
         """Add the content of another part after this one. Without ``with_texts``, only its attachments and
@@ -117,7 +118,7 @@ def _of_sealed(part: MIMEPart) -> Content:
 def _of_outlook(part: MIMEPart, name: str) -> Content:
     """Return the text and the attachments in a ``winmail.dat``."""
     try:
-        return content_of(tnef.tnef_message(_raw(part)))
+        return replace(content_of(tnef.tnef_message(_raw(part))), is_of_outlook=True)
     except (ValueError, LookupError, TypeError):
         held = [name, tnef.readable_runs(_raw(part))]
         return Content([text for text in held if text], unread=[_SENTENCE_TNEF])
@@ -133,8 +134,13 @@ def _name_of(part: MIMEPart) -> str:
 def _all_of(contents: Iterable[Content]) -> Content:
     whole = Content()
     for content in contents:
-        whole.add(content)
+        is_repeated = content.is_of_outlook and _words(content) == _words(whole)
+        whole.add(content, with_texts=not is_repeated)
     return whole
+
+
+def _words(content: Content) -> list[str]:
+    return "\n".join(content.texts).split()
 
 
 def _one_version(versions: list[Content]) -> Content:

@@ -3,6 +3,7 @@ headers and footers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
@@ -21,6 +22,7 @@ _APART_FROM_CELLS = tuple(f"{{*}}{name}" for name in "annotation a p object imag
 _CELLS = ("{*}table-cell", "{*}covered-table-cell")
 _APART = frozenset({"annotation", "frame", "custom-shape", "object", "line", "rect"})
 """Elements in a cell that are not part of its text."""
+_WORD = re.compile(r"\w+")
 _FIELDS = (
     "{*}sheet-name",
     "{*}page-number",
@@ -230,7 +232,7 @@ def _add_margins(builder: Builder, archive: ZipFile, warnings: list[str]) -> Non
         for each in fields:
             each.text = ""
         text = one_line(_text(paragraph))
-        if text and (not fields or len(text.split()) > 1):
+        if text and (not fields or len(_WORD.findall(text)) > 1):
             lines[text] = None
     builder.begin("heading", "Header and footer", "Header and footer")
     builder.add("\n".join(lines))

@@ -43,7 +43,8 @@ def add(builder: Builder, data: bytes, path: PurePosixPath, above: tuple[str, ..
         builder.add(shown(text, "xml").text.strip() if found.file_type == "xml" else text)
     if found.in_part:
         return list(found.warnings)
-    builder.notes += found.warnings
+    if found.text.strip() or found.file_type != "picture":  # a picture in a mail need not have text
+        builder.notes += found.warnings
     return []
 
 

@@ -422,9 +422,16 @@ def _answered(line: bytes, data: bytes) -> bytes:
                 waits=ocr.reader.waits,
                 pictures_left=len(ocr.reader.left),
             )
+            found = found if extension.package or not data.strip() else _saying_why_empty(found)
             return _to_json(_Answer(found, cpu_s=sum(os.times()[:4]) - started_s))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))
+
+
+def _saying_why_empty(found: Extracted) -> Extracted:
+    """Return ``found`` with a sentence if it has no text and nothing else says why."""
+    is_explained = found.text.strip() or found.warnings or found.waits or found.pictures_left
+    return found if is_explained else replace(found, warnings=("No text was found in this file.",))
 
 
 @contextmanager

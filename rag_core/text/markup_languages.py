@@ -74,6 +74,7 @@ _TEX = (
     rf"|(?P<keep>\\[A-Za-z]{{1,40}}\*?(?:\[[^\[\]\n]{{0,200}}\])?\{{)"
     r"|(?P<brace>\{)|(?P<close>\})"
 )
+_BIBTEX = _TEX.replace("(?P<keep>", "(?P<macro>")
 _SHOWN_OF_TEX = {
     **dict.fromkeys((r"\,", r"\;", r"\:", "\\ ", "~", "\\\\"), " "),
     "``": "“",
@@ -208,15 +209,14 @@ def _language(roles: str, shown: Mapping[str, str] = MappingProxyType({})) -> La
     return Language(re.compile(f"{_GAP}|{roles}"), shown)
 
 
-_TEX_LANGUAGE = _language(_TEX, _SHOWN_OF_TEX)
 _PLAIN_LANGUAGE = _language(_PLAIN)
 MARKUP_LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {
         "org": _language(_ORG),
         "rst": _language(_RST),
         "asciidoc": _language(_ASCIIDOC),
-        "latex": _TEX_LANGUAGE,
-        "bibtex": _TEX_LANGUAGE,
+        "latex": _language(_TEX, _SHOWN_OF_TEX),
+        "bibtex": _language(_BIBTEX, _SHOWN_OF_TEX),
         "text": _PLAIN_LANGUAGE,
         "mail": _PLAIN_LANGUAGE,
         "typst": _language(_TYPST, _SHOWN_OF_TYPST),

@@ -52,6 +52,7 @@ class _Opener(NamedTuple):
     end: int
     is_shown: bool = False  # shown as written, because it is a command of the program
     kind: MarkKind = "sign"
+    is_macro: bool = False  # a command that the program does not know
 
 
 class _Reader:
@@ -62,6 +63,7 @@ class _Reader:
     - ``code`` does so, too, and contains no markup.
     - ``free`` opens and closes anywhere.
     - ``open``, ``keep`` and ``brace`` are closed by ``close``, and so is ``aside``, such as a footnote.
+    - ``macro`` is closed so, too. A second argument shows that it needs both, so it is shown as written.
     - ``tag`` opens or closes, as its own text says.
     - ``joined`` is a macro whose arguments are shown without spaces.
     - ``alone`` is hidden by itself.
@@ -95,11 +97,12 @@ class _Reader:
             self._marks.append(Mark(start, start + 1))
         elif role == "tag":
             self._tag(sign, start, end)
-        elif role in ("open", "keep", "brace", "aside"):
+        elif role in ("open", "keep", "macro", "brace", "aside"):
             is_argument = role == "brace" and start > 0 and self._text[start - 1] in "}]^_"
             key = key or _CLOSED_BY[sign.rstrip()[-1]]
             kind: MarkKind = "aside" if role == "aside" else "sign"
-            self._begin(key, start, end, is_shown=role == "keep" or is_argument, kind=kind)
+            is_shown = role == "keep" or is_argument
+            self._begin(key, start, end, is_shown=is_shown, kind=kind, is_macro=role == "macro")
         elif role == "close":
             self._close(key or sign.rstrip("_")[-1], start, end)
         else:
@@ -132,9 +135,16 @@ class _Reader:
             self._begin(sign, start, end)
 
     def _begin(
-        self, key: str, start: int, end: int, *, is_shown: bool = False, kind: MarkKind = "sign"
+        self,
+        key: str,
+        start: int,
+        end: int,
+        *,
+        is_shown: bool = False,
+        kind: MarkKind = "sign",
+        is_macro: bool = False,
     ) -> None:
-        self._open.append(_Opener(key, start, end, is_shown, kind))
+        self._open.append(_Opener(key, start, end, is_shown, kind, is_macro))
         self._count[key] += 1
 
     def _close(self, key: str, start: int, end: int, *, is_code: bool = False) -> bool:
@@ -153,7 +163,7 @@ class _Reader:
         if is_code:
             while self._marks and self._marks[-1].start > opener.start:
                 self._marks.pop()
-        if not opener.is_shown:
+        if not (opener.is_shown or (opener.is_macro and self._text.startswith("{", end))):
             around = (" (", ")") if opener.kind == "aside" else ("", "")
             self._marks.append(Mark(opener.start, opener.end, around[0], opener.kind))
             self._marks.append(Mark(start, end, around[1], opener.kind, opener.start))

@@ -86,6 +86,27 @@ def test_a_calendar_is_found_by_its_name(library: Library, notes: Path) -> None:
     assert library.search(OWNER, "cake").hits[0].document.title == "Cake"
 
 
+ZONE = (
+    "BEGIN:VTIMEZONE\r\nTZID:Europe/Vienna\r\nBEGIN:DAYLIGHT\r\nDTSTART:19700329T020000\r\n"
+    "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU\r\nEND:DAYLIGHT\r\nEND:VTIMEZONE\r\n"
+)
+
+
+@pytest.mark.parametrize("head", [ZONE, f"X-WR-CALNAME:Sprints\r\n{ZONE}"])
+@pytest.mark.parametrize(
+    ("event", "day"), [("DTSTART;TZID=Europe/Vienna:20120213T100000\r\n", "2012-02-13"), ("", None)]
+)
+def test_the_rule_of_a_time_zone_dates_nothing(
+    library: Library, notes: Path, head: str, event: str, day: str | None
+) -> None:
+    data = calendar(f"UID:1\r\n{event}SUMMARY:Tea", head=head)
+    assert read(data, "a.ics").date == day
+    (notes / "club.ics").write_bytes(data)
+    index(library, "notes", notes)
+    days = {hit.document.date for query in ("tea", "sprints") for hit in library.search(OWNER, query).hits}
+    assert not {day for day in days if day and day.startswith("1970")}
+
+
 def test_people_repetition_and_categories_are_found() -> None:
     event = (
         "SUMMARY:Tea\r\nRRULE:FREQ=WEEKLY;COUNT=3\r\nCATEGORIES:Choir,Garden\r\n"

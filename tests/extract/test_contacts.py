@@ -85,3 +85,39 @@ def test_each_contact_is_a_part_of_its_own() -> None:
     found = read((card("FN:Ada", "TEL:1") + card("N:Babbage;Charles;;;", "TEL:2")).encode(), "all.vcf")
     assert place_of(found, "Phone: 2") == ("contact", "Charles Babbage", ("Charles Babbage",))
     assert found.title == "all.vcf"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'X-MS-OL-DESIGN;CHARSET=utf-8:<card ver="1.0"><fld prop="name"/></card>',
+        "X-MS-OL-DEFAULT-POSTAL-ADDRESS:2",
+        "X-MS-OL-FLAGS:1024",
+        "X-MS-CARDPICTURE;TYPE=JPEG;ENCODING=BASE64:/9j/4AAQ",
+        "X-COVER;ENCODING=b:/9j/4AAQ",
+        "item1.X-ABADR:us",
+        "X-ABUID:C8B4F1A2-93D1-4B6E-8E0A-6A1C7F1D9E55:ABPerson",
+        "X-SYNC-ID:c8b4f1a2-93d1-4b6e-8e0a-6a1c7f1d9e55",
+        "X-MOZILLA-HTML:FALSE",
+    ],
+)
+def test_what_only_a_program_reads_is_left_out(line: str) -> None:
+    assert read(card("FN:Ada", line, "TEL:5").encode(), "a.vcf").text == "Ada\nPhone: 5"
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ("item2.TEL:5\r\nitem2.X-ABLabel:_$!<AssistantPhone>!$_", "Phone (assistant phone): 5"),
+        ("item1.TEL;type=HOME:5\r\nitem1.X-ABLabel:Allotment", "Phone (home, Allotment): 5"),
+        ("item3.URL:http\\://a.example\r\nitem3.X-ABLabel:Blog", "Blog: http://a.example"),
+        ("item4.X-ABRELATEDNAMES:Bob\r\nitem4.X-ABLabel:_$!<Spouse>!$_", "Related (spouse): Bob"),
+        ("item5.X-ABDATE:20120606\r\nitem5.X-ABLabel:_$!<Anniversary>!$_", "Date (anniversary): 2012-06-06"),
+        ("ADR:;;Silicon Alley 5,;New York;;1;US", "Address: Silicon Alley 5, New York, 1, US"),
+        ("X-ICQ:123456789", "Icq: 123456789"),
+        ("X-MS-MANAGER:Grace", "Manager: Grace"),
+        ("X-MS-ANNIVERSARY:20120801", "Anniversary: 2012-08-01"),
+    ],
+)
+def test_labels_of_groups_and_properties_of_programs_are_shown(lines: str, shown: str) -> None:
+    assert read(card("FN:Ada", lines).encode(), "a.vcf").text == f"Ada\n{shown}"

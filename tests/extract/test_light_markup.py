@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from rag_core.extract import extract
+from rag_core.extract.containers import data_of, parts_of
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
@@ -120,3 +121,24 @@ def test_a_phrase_is_found_in_each_language(library: Library, notes: Path) -> No
     hits = library.search(OWNER, '"the harvest moon rises"').hits
     assert {hit.document.path for hit in hits} == set(sentence)
     assert all(hit.spans for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("head", "rest"),
+    [
+        ("@string{cup = {Cambridge}}\n@STRING(hup = {Harvard (Press)})\n", ""),
+        ('@preamble{"\\\\newcommand{\\\\x}{y}"}\n@comment{a1, b}\n', ""),
+        ("% my library\n@string{cup = {Cambridge}}\n", "% my library"),
+        ("@comment{not closed\n", ""),
+    ],
+)
+def test_directives_of_bibtex_are_no_references(head: str, rest: str) -> None:
+    path = PurePosixPath("a.bib")
+    title = "On \\mkbibquote{{The} harvest} moons"
+    entries = f"@book{{a1,\n title = {{{title}}}\n}}\n@comment{{x,y}}\n@misc{{b2, title={{Tides}}}}\n"
+    data = (head + entries).encode()
+    parts = [data_of(data, path, part) or b"" for part in parts_of(data, path)]
+    titles = [extract(part, path).title for part in parts[-2:]]
+    assert titles == ["On The harvest moons", "Tides"]
+    assert len(parts) == 2 + bool(rest)
+    assert parts[0].startswith(head.encode()) == bool(rest)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 from itertools import product
 
 import pytest
+from PIL import Image
 
 from tests.extract.test_readers import place_of, read
+from tests.support import outlook_made
 
 SENTENCES = {
     "English": "The dress rehearsal is in the old chapel",
@@ -124,6 +127,22 @@ def test_the_name_of_an_attached_picture_without_text_is_found() -> None:
     picture = leaf("image/png", "", 'Content-Disposition: attachment; filename="kestrel.png"')
     found = read(message(tree("mixed", leaf("text/plain", "See the picture"), picture)), "a.eml")
     assert place_of(found, "kestrel.png")[1] == "kestrel.png"
+
+
+def test_an_empty_attachment_says_so() -> None:
+    part = "Content-Type: application/msword; name=a.doc\nContent-Transfer-Encoding: x-uuencode\n\n"
+    found = read(message(tree("mixed", FOOTER, part)), "a.eml")
+    assert found.warnings == ("The attachment 'a.doc' is empty.",)
+    assert place_of(found, "a.doc")[1] == "a.doc"
+
+
+def test_a_picture_without_text_in_a_mail_needs_no_sentence() -> None:
+    png = io.BytesIO()
+    Image.new("RGB", (40, 40), "white").save(png, "PNG")
+    head = "Content-Type: image/png; name=img.png\nContent-Transfer-Encoding: base64\n\n"
+    part = head + base64.encodebytes(png.getvalue()).decode()
+    found = read(message(tree("related", FOOTER, part)), "a.eml")
+    assert (found.warnings, place_of(found, "img.png")[1]) == ((), "img.png")
 
 
 def ber(tag: int, *parts: bytes, is_open: bool = False) -> bytes:
@@ -262,6 +281,25 @@ def test_a_uuencoded_file_that_cannot_be_read_is_named() -> None:
         "Goodbye",
         "sails.bin",
     ]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("comments.doc", "DOC"), ("talk.PPT", "PPT"), ("a.mp3", "MP3")])
+def test_an_attachment_in_a_format_that_is_not_read_yet_says_so(name: str, kind: str) -> None:
+    body = f"Hello\n{uuencoded(name, bytes(range(256)) * 3)}Goodbye"
+    found = read(f"From: a@b.org\nSubject: Plan\n\n{body}".encode(), "a.eml")
+    assert found.warnings == (f"The attachment {name!r} ({kind}) is not read yet.",)
+    assert place_of(found, name)[:2] == ("attachment", name)
+
+
+@pytest.mark.parametrize(
+    ("packed", "times"), [("Meet  at the\r\nharbour", 1), ("Meet at the harbour at six", 2)]
+)
+def test_a_text_that_winmail_repeats_is_taken_once(packed: str, times: int) -> None:
+    data = base64.encodebytes(outlook_made.tnef("Plan", packed, attached={"a.txt": b"sails"})).decode()
+    head = 'Content-Type: application/ms-tnef; name="winmail.dat"\nContent-Transfer-Encoding: base64\n\n'
+    found = read(message(tree("mixed", leaf("text/plain", "Meet at the harbour\n"), head + data)), "a.eml")
+    assert found.text.count("harbour") == times
+    assert "sails" in found.text
 
 
 def test_a_uuencoded_file_without_an_end_says_so() -> None:

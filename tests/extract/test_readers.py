@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from rag_core.errors import ExtractError
-from rag_core.extract import readers, worker
+from rag_core.extract import extract, readers, worker
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import Run, index
@@ -240,3 +241,21 @@ def test_of_a_mail_without_plain_text_or_html_other_text_is_read() -> None:
 def test_a_pdf_without_a_title_of_its_own_is_called_by_its_file(title: str) -> None:
     document = read(made.pdf("The plan of the garden is here.", title=title), "plan.pdf")
     assert (document.title, document.title_from) == ("plan.pdf", "file name")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "says"),
+    [
+        (made.docx(), "a.docx", True),
+        (made.xlsx(Tea=[]), "a.xlsx", True),
+        (made.opendocument(""), "a.odt", True),
+        (b"<html><body><p></p></body></html>", "a.html", True),
+        (b" \n", "a.html", False),
+        (b" \n", "a.md", False),
+        (made.docx("Tea"), "a.docx", False),
+    ],
+)
+def test_a_document_without_text_says_so_once(data: bytes, name: str, says: bool) -> None:
+    with closing(worker.Worker()) as process:
+        found = extract(data, PurePosixPath(name), process)
+    assert found.warnings == (("No text was found in this file.",) if says else ())

@@ -300,6 +300,23 @@ MARGINS = (
 )
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("Page <text:page-number>1</text:page-number> / <text:page-count>9</text:page-count>", ""),
+        ("頁 <text:page-number>1</text:page-number> / <text:page-count>9</text:page-count>", ""),
+        ("<text:sheet-name>???</text:sheet-name> (<text:date>1.1.</text:date>)", ""),
+        ("Secret ledger, page <text:page-number>1</text:page-number>", "Secret ledger, page"),
+        ("Ledger", "Ledger"),
+    ],
+)
+def test_margins_of_fields_alone_are_left_out(line: str, shown: str) -> None:
+    styles = f"<style:header><text:p>{line}</text:p></style:header>"
+    found = read(made.opendocument(SHEET, "spreadsheet", styles=styles), "a.ods")
+    margins = [each for each in found.segments if each.heading_path == ("Header and footer",)]
+    assert [found.text[each.start : each.end] for each in margins] == ([shown] if shown else [])
+
+
 def test_all_that_an_opendocument_sheet_shows_is_read() -> None:
     parts = {"Object 1__content": CHART, "styles": MARGINS}
     found = read(made.opendocument(SHEET, "spreadsheet", **parts), "a.ods")

@@ -13,6 +13,7 @@ import pytest
 from rag_core.errors import ExtractError
 from rag_core.extract import Worker, extract, unpacking
 from rag_core.extract.unpacking import refuse_bomb
+from tests.extract.test_readers import read
 from tests.support import documents_made as made
 
 
@@ -50,3 +51,21 @@ def test_the_worker_refuses_one_without_unpacking_it_into_memory() -> None:
 @pytest.mark.parametrize("cut", [10, 100, 300])
 def test_a_damaged_archive_is_its_readers_to_judge(cut: int) -> None:
     refuse_bomb(made.xlsx(Tea=[["Green", 6]])[:cut], PurePosixPath("a.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("written", "codec", "listed"),
+    [
+        ("Search – and Find.md", "utf-8", "Search – and Find.md"),
+        ("Bücher/Größe.txt", "utf-8", "Bücher/Größe.txt"),
+        ("Größe.txt", "cp437", "Größe.txt"),
+        ("plain.txt", "ascii", "plain.txt"),
+        ("__MACOSX/._Search – and Find.md", "utf-8", ""),
+        ("notes/._text.md", "ascii", ""),
+        ("notes/.text.md", "ascii", "notes/.text.md"),
+    ],
+)
+def test_members_of_an_archive_are_listed_by_their_names(written: str, codec: str, listed: str) -> None:
+    name = written.encode(codec)
+    packed = made.zipped({"x" * len(name): "Green tea"})
+    assert read(packed.replace(b"x" * len(name), name), "a.zip").text == listed

@@ -176,6 +176,11 @@ OF_PASSAGES = {  # of which file type, as written → as a phrase finds it
         "harvest Moon “rises” 5 %",
     ),
     "commands of LaTeX": ("latex", "\\frac{a}{b} the {\\bf harvest} moon", "\\frac{a}{b} the harvest moon"),
+    "macros in a reference": (
+        "bibtex",
+        "On \\mkbibquote{{The} harvest \\mkbibemph{moon}} and \\foo[x]{tides} of \\frac{a}{b}",
+        "On The harvest moon and tides of \\frac{a}{b}",
+    ),
     "reference": ("bibtex", "title = {The {Harvest} \\emph{Moon}},", "title = The Harvest Moon,"),
     "DocBook": (
         "xml",
