@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from rag_core.extract.building import Builder, one_line
+from rag_core.extract.telegram_services import service_sentence
 from rag_core.files.slices import Sliced, find_all
 from rag_core.text.embedded import CHAT
 from rag_core.types import Extracted
@@ -34,6 +35,7 @@ _LONG_TALK = 400  # characters
 _SILENCE = 60  # minutes
 DAY_OF_CHAT = ".whatsapp.txt"
 """Suffix of a day of a chat as a separate file."""
+_LONGEST_SERVICE = 2000  # characters
 _SHOWN_OF_TELEGRAM = (
     *("file_name", "title", "place_name", "address", "game_title", "game_description"),
     "contact_information.phone_number",
@@ -265,9 +267,12 @@ def _telegram_message(value: Any) -> ExportedMessage | None:
         sent = datetime.fromisoformat(str(value.get("date")))
     except ValueError:
         return None
+    if action := value.get("type") == "service" and str(value.get("action") or ""):
+        text = one_line(service_sentence(value, action), _LONGEST_SERVICE)
+        return ExportedMessage(sent.date(), f"{sent:%H:%M}", "", text) if text else None
     parts = [_plain(value.get("text")), *_media_of(value)]
     if not any(parts):
-        action = value.get("action") or value.get("media_type") or ("photo" if value.get("photo") else "")
+        action = value.get("media_type") or ("photo" if value.get("photo") else "")
         parts = [str(action).replace("_", " ")]
     who = one_line(str(value.get("from") or value.get("actor") or ""))
     text = "\n".join(filter(None, parts)).strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from email.message import EmailMessage
@@ -18,12 +18,15 @@ from striprtf.striprtf import rtf_to_text
 
 from rag_core.extract import encoding
 from rag_core.extract.building import one_line
-from rag_core.extract.tnef import unpacked
+from rag_core.extract.outlook_items import item_lines, properties_of, property_names
+from rag_core.extract.tnef import text_of, unpacked
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _HTML, _RTF_COMPRESSED = 0x1013, 0x1009
 _DISPLAY_TO, _DISPLAY_CC = 0x0E04, 0x0E03
+_SENDER = (0x0C1A, 0x0042)  # the sender's name, or that of the person for whom it was sent
+_ADDRESSES = (0x5D01, 0x0C1F, 0x5D02, 0x0065)
 _ATTACHED_MESSAGE = "__substg1.0_3701000D"
 _PAGE_OF_TEXTS, _LANGUAGE, _PAGE_OF_BODY = 0x3FFD, 0x3FF1, 0x3FDE
 _CHINESE, _SIMPLIFIED = 0x04, (0x0804, 0x1004)
@@ -55,25 +58,28 @@ def outlook_message(data: bytes, notes: list[str]) -> EmailMessage:
     """Return the message in ``data`` with its attachments. A sentence about a guessed code page is added to
     ``notes``. If it is not an Outlook message, the package's own exception is raised."""
     with OleFileIO(data) as file:
-        return _mail(Storage.from_ole(file), _HEAD, notes)
+        written = Storage.from_ole(file)
+        return _mail(written, _HEAD, notes, property_names(written))
 
 
-def _mail(written: Storage, head: int, notes: list[str], depth: int = 0) -> EmailMessage:
-    """Return the message in a storage. Its properties have ``head`` bytes before them."""
+def _mail(
+    written: Storage, head: int, notes: list[str], names: Mapping[int, str], depth: int = 0
+) -> EmailMessage:
+    """Return the message in a storage. Its properties have ``head`` bytes before them and these ``names``."""
     pages = _code_pages(written, head)
     storage = _in_unicode(written, head, _decoder(written, pages, notes))
-    saved = Message(storage)
+    saved, props = Message(storage), properties_of(storage, _rows(storage, _HEAD), names)
     found = EmailMessage()
-    for header, said in _headers(saved).items():
+    for header, said in _headers(saved, props).items():
         if said := one_line(said, 2000):
             with suppress(ValueError):  # an invalid mail address
                 found[header] = said
     text, html = _bodies(saved, pages[-1] if pages else "")
-    found.set_content(_storable(text) + "\n")
+    found.set_content(_storable("\n".join([*item_lines(props), text])) + "\n")
     if html:
         found.add_alternative(_storable(html), subtype="html")
     for attachment in storage.iter_attachment_storages():
-        _attach(found, attachment, notes, depth)
+        _attach(found, attachment, notes, names, depth)
     return found
 
 
@@ -195,28 +201,42 @@ def _read(part: Callable[[], Any], instead: Any) -> Any:
     return instead
 
 
-def _headers(saved: Message) -> dict[str, str]:
+def _headers(saved: Message, props: Mapping[int | str, bytes | str]) -> dict[str, str]:
     """Return the headers that a mail program shows: those of the mail itself, or else Outlook's own."""
     headers = _read(lambda: saved.message_headers, {})
     sent = {name: headers.get(name) or "" for name in _SHOWN}
-    everybody = _read(lambda: [f"{each.name} <{each.email_address}>" for each in saved.recipients], [])
+    everybody = _read(lambda: [_person(each.name, each.email_address) for each in saved.recipients], [])
     day = _read(lambda: saved.sent_date, None)
     own = {
         "Subject": _read(lambda: saved.subject, ""),
-        "From": _read(lambda: saved.sender, ""),
-        "To": _read(lambda: saved.properties.str_prop_value(_DISPLAY_TO), "") or ", ".join(everybody),
-        "Cc": _read(lambda: saved.properties.str_prop_value(_DISPLAY_CC), ""),
+        "From": _person(text_of(props, *_SENDER), *(text_of(props, number) for number in _ADDRESSES)),
+        "To": _people(text_of(props, _DISPLAY_TO)) or ", ".join(everybody),
+        "Cc": _people(text_of(props, _DISPLAY_CC)),
         "Date": format_datetime(day) if day else "",
     }
     return {name: sent.get(name) or said for name, said in own.items()}
 
 
-def _attach(found: EmailMessage, storage: Storage, notes: list[str], depth: int) -> None:
+def _person(name: str, *addresses: str) -> str:
+    """Return a name with the first mail address. An address inside Exchange is none."""
+    shown = f'"{name}"' if "," in name and '"' not in name else name
+    address = next((each for each in addresses if "@" in (each or "") and "/" not in each), "")
+    return f"{shown} <{address}>".strip() if address else shown
+
+
+def _people(shown: str) -> str:
+    """Return the names that Outlook shows between semicolons as a header."""
+    return ", ".join(_person(name.strip()) for name in shown.split(";") if name.strip())
+
+
+def _attach(
+    found: EmailMessage, storage: Storage, notes: list[str], names: Mapping[int, str], depth: int
+) -> None:
     attachment = Attachment(storage)
     name = one_line(_read(lambda: attachment.file_name, "")) or "attachment"
     inner = next((part for part in storage.storages if part.name == _ATTACHED_MESSAGE), None)
     if inner is not None and depth < _DEEPEST and any(stream.name == _PROPERTIES for stream in inner.streams):
-        found.add_attachment(_mail(inner, _HEAD_OF_ATTACHED, notes, depth + 1))
+        found.add_attachment(_mail(inner, _HEAD_OF_ATTACHED, notes, names, depth + 1))
         return
     data = _read(lambda: attachment.file_bytes, b"")  # an empty one is named as not read
     with suppress(Exception):  # the mail package cannot write the name

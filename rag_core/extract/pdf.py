@@ -38,6 +38,7 @@ from pypdfium2.raw import (
 
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder, needs_password, one_line
+from rag_core.extract.ligatures import spelled, with_letters
 from rag_core.types import Extracted
 
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
@@ -124,7 +125,7 @@ def _largest_text(pdf: PdfDocument) -> str:
     letters = [
         chr(FPDFText_GetUnicode(page, at)) if size in (largest, 0) else "\n" for at, size in enumerate(sizes)
     ]
-    title = " ".join("".join(letters).split())
+    title = " ".join(spelled("".join(letters)).split())
     return title if largest > 1.15 * usual and _TITLE_LENGTH[0] <= len(title) <= _TITLE_LENGTH[1] else ""
 
 
@@ -141,7 +142,8 @@ def _text(pdf: PdfDocument, index: int) -> tuple[str, list[str]]:
             FPDFPage_Flatten(page, FLAT_NORMALDISPLAY)
             page.close()
             page = pdf[index]
-        text: str = page.get_textpage().get_text_bounded()
+        shown = page.get_textpage()
+        text = with_letters(shown.get_text_bounded(), shown)
         comments = [said for kind, said in annotations if kind in _COMMENTS and said]
         if not text.strip():
             scanned = ocr.reader.text(f"page {index + 1}", partial(_drawn, page), is_page=True)

@@ -36,8 +36,11 @@ _HEADINGS = {
     "shptxt": "Text boxes",
     "dptxbxtext": "Text boxes",
 }
-_OF_HIDDEN = re.compile(r"\\(?:v(?P<off>0)?|(?P<plain>plain))(?![a-z\d])|\\[{}\\]|(?P<brace>[{}])")
+_OF_HIDDEN = re.compile(
+    r"\\(?:v(?P<off>0)?|(?P<plain>plain)|fs(?P<size>\d{1,4}))(?![a-z\d])|\\[{}\\]|(?P<brace>[{}])"
+)
 """Signs that begin or end hidden text."""
+_TOO_SMALL = 2  # half points: text of this size is not seen
 _FORMAT = re.compile(r"\\(?!u-?\d)[a-z]{1,32}(?:-?\d{1,10})?+ ?")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[*a-z]\s+)*"?([^"\s{}]{3,2000})')
 _FIELD_OF_LINK = re.compile(
@@ -105,26 +108,29 @@ def _without_binary(data: bytes) -> bytes:
 
 
 def _without_hidden(source: str) -> str:
-    """Return ``source`` without the characters of hidden text. Its formats stay, because they may change the
-    font."""
+    """Return ``source`` without the characters of text that is hidden or too small to see. Its formats stay,
+    because they may change the font."""
     parts: list[str] = []
-    outer: list[bool] = []  # whether text was hidden before each open group
-    is_hidden, place = False, 0
+    outer: list[tuple[bool, bool]] = []  # the state before each open group
+    is_hidden, is_tiny, place = False, False, 0
     for match in _OF_HIDDEN.finditer(source):
-        parts.append(_shown(source[place : match.start()], is_hidden=is_hidden))
+        parts.append(_shown(source[place : match.start()], is_hidden=is_hidden or is_tiny))
         place = match.end()
         brace = match["brace"]
         if brace == "{":
-            outer.append(is_hidden)
+            outer.append((is_hidden, is_tiny))
         elif brace:
-            is_hidden = outer.pop() if outer else False
+            is_hidden, is_tiny = outer.pop() if outer else (False, False)
         elif match[0][1] in "{}\\":
-            parts.append("" if is_hidden else match[0])
+            parts.append("" if is_hidden or is_tiny else match[0])
             continue
+        elif match["size"]:
+            is_tiny = int(match["size"]) <= _TOO_SMALL
         else:
             is_hidden = not (match["off"] or match["plain"])
+            is_tiny = is_tiny and not match["plain"]
         parts.append(match[0])
-    return "".join([*parts, _shown(source[place:], is_hidden=is_hidden)])
+    return "".join([*parts, _shown(source[place:], is_hidden=is_hidden or is_tiny)])
 
 
 def _shown(written: str, *, is_hidden: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -25,9 +25,10 @@ _FIRST_NAMED = 0x8000
 _PROP_SUBJECT, _PROP_BODY, _PROP_RTF, _PROP_HTML = 0x37, 0x1000, 0x1009, 0x1013
 _PROP_START, _PROP_END, _PROP_DATA = 0x60, 0x61, 0x3701
 _PROP_FILE, _PROP_LONG_FILE = 0x3704, 0x3707
-_NAMED = {0x8208: "where", 0x820D: "start", 0x820E: "end", 0x0002: "where"}
+NAMED = {0x8208: "where", 0x820D: "start", 0x820E: "end", 0x0002: "where"}
 """Properties of appointments that are identified by a number."""
 _PROP_SENDER, _PROP_ADDRESS = 0x0C1A, 0x0C1F
+_NEVER = 4500  # the year of a time that is not set
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _RTF_BEGINNING = (
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript "
@@ -84,12 +85,12 @@ def _message(parts: _Parts) -> EmailMessage:
     found = EmailMessage()
     for header, said in (
         ("Subject", parts.subject),
-        ("From", _text(parts.props, _PROP_SENDER, _PROP_ADDRESS)),
+        ("From", text_of(parts.props, _PROP_SENDER, _PROP_ADDRESS)),
     ):
         if said := one_line(said):
             found[header] = said
     html = parts.props.get(_PROP_HTML, b"")
-    found.set_content("\n".join([*_appointment(parts.props), _body(parts)]).strip() + "\n")
+    found.set_content("\n".join([*appointment_lines(parts.props), _body(parts)]).strip() + "\n")
     if html:
         page = html if isinstance(html, str) else encoding.decode(html, "html").text
         found.add_alternative(page.encode("utf-8", "replace").decode(), subtype="html")
@@ -125,8 +126,8 @@ def _add(parts: _Parts, number: int, value: bytes) -> None:
         parts.body = _decoded(value)
     elif number == _MESSAGE_PROPS:
         parts.props |= _known(value)
-        parts.subject = _text(parts.props, _PROP_SUBJECT) or parts.subject
-        parts.body = parts.body or _text(parts.props, _PROP_BODY)
+        parts.subject = text_of(parts.props, _PROP_SUBJECT) or parts.subject
+        parts.body = parts.body or text_of(parts.props, _PROP_BODY)
     elif number == _ATTACH_START:
         parts.attached.append(_Attached())
     elif number in (_ATTACH_TITLE, _ATTACH_DATA, _ATTACH_PROPS):
@@ -139,7 +140,7 @@ def _add(parts: _Parts, number: int, value: bytes) -> None:
             attached.data = value
         else:
             props = _known(value)
-            attached.name = _text(props, _PROP_LONG_FILE, _PROP_FILE) or attached.name
+            attached.name = text_of(props, _PROP_LONG_FILE, _PROP_FILE) or attached.name
             held = props.get(_PROP_DATA, b"")
             attached.data = attached.data or (held if isinstance(held, bytes) else b"")
 
@@ -207,10 +208,11 @@ def _name(data: bytes, place: int) -> tuple[str, int]:
     """Return the name of a named property, then the offset of its value."""
     kind, number = struct.unpack_from("<II", data, place + 16)
     place += 24
-    return (_NAMED.get(number, ""), place) if kind == 0 else ("", place + number + -number % 4)
+    return (NAMED.get(number, ""), place) if kind == 0 else ("", place + number + -number % 4)
 
 
-def _text(props: dict[int | str, bytes | str], *names: int | str) -> str:
+def text_of(props: Mapping[int | str, bytes | str], *names: int | str) -> str:
+    """Return the first of these properties that is a text, or '' if none is."""
     return next((value for name in names if isinstance(value := props.get(name), str) and value), "")
 
 
@@ -220,24 +222,28 @@ def _decoded(value: bytes) -> str:
     return value.decode("latin-1").replace("\0", "")
 
 
-def _appointment(props: dict[int | str, bytes | str]) -> Iterator[str]:
-    """Yield the place and time of a meeting as they are shown."""
-    if where := _text(props, "where"):
+def appointment_lines(props: Mapping[int | str, bytes | str]) -> Iterator[str]:
+    """Yield the place and time of a meeting as they are shown. They are the properties ``where``, ``start``
+    and ``end``, or those that every message may have."""
+    if where := text_of(props, "where"):
         yield f"Where: {where}"
     times = [
-        _time(props.get(name, props.get(number)))
+        time_of(props.get(name, props.get(number)))
         for name, number in (("start", _PROP_START), ("end", _PROP_END))
     ]
     if said := " to ".join(filter(None, times)):
         yield f"When: {said}"
 
 
-def _time(value: bytes | str | None) -> str:
+def time_of(value: bytes | str | None, *, with_clock: bool = True) -> str:
+    """Return a time of Outlook as it is shown, or its day alone. Returns '' if it is not set."""
     if not isinstance(value, bytes) or len(value) != 8:
         return ""
     with suppress(OverflowError):
         moment = _EPOCH + timedelta(microseconds=int.from_bytes(value, "little") // 10)
-        return f"{moment:%A}, {moment.day} {moment:%B} {moment.year}, {moment:%H:%M} (UTC)"
+        if moment.year < _NEVER:
+            day = f"{moment:%A}, {moment.day} {moment:%B} {moment.year}"
+            return f"{day}, {moment:%H:%M} (UTC)" if with_clock else day
     return ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import io
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from itertools import product
 
 import pytest
@@ -12,6 +14,7 @@ from PIL import Image
 
 from tests.extract.test_readers import place_of, read
 from tests.support import outlook_made
+from tests.support.outlook_made import outlook_item
 
 SENTENCES = {
     "English": "The dress rehearsal is in the old chapel",
@@ -366,3 +369,45 @@ def test_of_a_drawing_that_is_attached_the_words_are_read() -> None:
     text = read(message(tree("mixed", FOOTER, part)), "a.eml").text
     assert "Main sail" in text
     assert "488.112" not in text
+
+
+NEVER = datetime(4501, 1, 1, tzinfo=UTC)
+MORNING = datetime(2026, 12, 11, 9, 30, tzinfo=UTC)
+ITEMS: list[tuple[str, dict[int, str], dict[int, str | int | datetime], str]] = [
+    ("IPM.Appointment", {}, {0x8208: "Room 4", 0x820D: MORNING, 0x820E: MORNING.replace(hour=10)},
+     "Where: Room 4\nWhen: Friday, 11 December 2026, 09:30 (UTC) to Friday, 11 December 2026, 10:30 (UTC)\n"),
+    ("IPM.Schedule.Meeting.Request", {}, {0x8208: "", 0x0002: "Room 4"}, "Where: Room 4\n"),
+    ("IPM.Contact",
+     {0x3001: "Zoe Ash", 0x3A16: "Wren Ltd", 0x3A08: "+41 79 1", 0x3A1C: "+41 79 2"},
+     {0x8083: "zoe@example.org", 0x801B: "Quay 4\r\nGeneva"},
+     "Name: Zoe Ash\nCompany: Wren Ltd\nMail: zoe@example.org\nTelephone: +41 79 1\nTelephone: +41 79 2\n"
+     "Address: Quay 4 Geneva\n"),
+    ("IPM.Task", {}, {0x8105: MORNING, 0x8101: 1}, "Due: Friday, 11 December 2026\nState: in progress\n"),
+    ("IPM.Task", {}, {0x8105: NEVER, 0x8101: 9}, ""),
+    ("IPM.Note", {0x3001: "Tea"}, {0x8208: "Room 4", 0x8105: MORNING}, ""),
+]  # fmt: skip
+"""Kinds of Outlook's files, their properties, and what stands above their text."""
+
+
+@pytest.mark.parametrize(("kind", "known", "named", "shown"), ITEMS)
+def test_what_outlook_shows_of_an_item_is_read(
+    kind: str, known: Mapping[int, str], named: Mapping[int, str | int | datetime], shown: str
+) -> None:
+    text = read(outlook_item(kind, known, named), "a.msg").text
+    assert text.partition("\n\n")[2].startswith(f"{shown}See below")
+
+
+INSIDE = "/o=ExchangeLabs/ou=Exchange (FYDIB)/cn=Recipients/cn=c30306-Ash, Zo"
+
+
+@pytest.mark.parametrize(
+    ("known", "sender"),
+    [
+        ({0x0C1A: "Zoe Ash", 0x0C1F: INSIDE}, '"Zoe Ash"'),
+        ({0x0C1A: "Ash, Zoe", 0x0C1F: INSIDE}, '"Ash, Zoe"'),
+        ({0x0C1A: "Ash, Zoe", 0x0C1F: INSIDE, 0x5D01: "zoe@example.org"}, '"Ash, Zoe" <zoe@example.org>'),
+        ({0x0C1A: "", 0x0042: "Zoe Ash", 0x0C1F: INSIDE}, '"Zoe Ash"'),
+    ],
+)
+def test_a_sender_inside_exchange_is_shown_by_name(known: Mapping[int, str], sender: str) -> None:
+    assert read(outlook_item("IPM.Note", known, {}), "a.msg").metadata["from"] == sender

@@ -259,3 +259,28 @@ def test_a_document_without_text_says_so_once(data: bytes, name: str, says: bool
     with closing(worker.Worker()) as process:
         found = extract(data, PurePosixPath(name), process)
     assert found.warnings == (("No text was found in this file.",) if says else ())
+
+
+QUARTZ = {0x21: 0x21B5, 0x22: 0}
+"""Codes of TeX's ligatures "ff" and "ffi" in PDFs that macOS has saved."""
+
+
+@pytest.mark.parametrize(
+    ("codes", "meant", "shown"),
+    [
+        (b"the o\x0ece e\x0bort \x0crst ba\x0fed sni\x0b", {}, "the office effort first baffled sniff"),
+        (b"the e\x1bort \x1crst o\x1ece ba\x1fed", {}, "the effort first office baffled"),
+        (b"an o!-the-shelf, di!erent, e\"cient, a\"uent one", QUARTZ,
+         "an off-the-shelf, different, efficient, affluent one"),
+        (b"fly ! or Enter! and \" or x\" now", QUARTZ, "fly \u21b5 or Enter\u21b5 and  or x now"),
+        (b"o!ce o\"er", {0x21: 0xFB03, 0x22: 0xFB00}, "office offer"),
+    ],
+)  # fmt: skip
+def test_ligatures_in_a_pdf_are_letters(codes: bytes, meant: dict[int, int], shown: str) -> None:
+    found = read(made.pdf_in_codes(codes, meant), "a.pdf")
+    assert found.text == shown
+
+
+def test_a_lost_character_in_another_font_is_no_ligature() -> None:
+    lost = made.pdf_in_codes(b"the informa!on", {0x21: 0}, "Carlito")
+    assert read(lost, "a.pdf").text == "the informaon"

@@ -97,6 +97,9 @@ def test_hidden_text_is_left_out(begins: str) -> None:
         ("Seen {\\v unseen \\v0 here} again", "Seen here again"),
         ("Seen\\v\\{unseen\\}\\v0  \\{again\\}", "Seen {again}"),
         ("Seen {\\vertalt again}", "Seen again"),
+        ("{\\fs2 .0}Seen {\\fs20 again}", "Seen again"),
+        ("\\fs2 .0\\fs24 Seen \\fs1 .0\\plain again", "Seen again"),
+        ("\\fs2{\\v .0\\v0 .1}\\fs3 Seen", "Seen"),
     ],
 )
 def test_hidden_text_ends_where_its_format_ends(written: str, shown: str) -> None:

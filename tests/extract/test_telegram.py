@@ -53,7 +53,7 @@ def test_the_json_of_telegram_is_read_as_a_chat(several: bool, indent: int | Non
     assert days(found) == DAYS
     assert "10:15 Anna Müller: See walnuts at the shop (https://example.org)" in found.text
     assert "22:06 Bob: sticker\n22:07 Bob: When?\n- Sunday" in found.text
-    assert "10:00 Anna: create group" in found.text
+    assert "10:00 Anna – create group\n" in found.text
 
 
 SECOND: dict[str, Any] = {**TELEGRAM, "name": "Boats", "id": -2, "messages": TELEGRAM["messages"][3:]}
@@ -67,7 +67,7 @@ SECOND: dict[str, Any] = {**TELEGRAM, "name": "Boats", "id": -2, "messages": TEL
         ({"chats": {"about": "…", "list": [TELEGRAM, SECOND]}, "left_chats": {}},
          ["Boats, 25 November 2025", "Walks, 25 November 2025", "Walks, 8 November 2025"]),
         ({**TELEGRAM, "name": None},
-         ["Chat: Bob, 25 November 2025", "Chat: Anna, Anna Müller, 8 November 2025"]),
+         ["Chat: Bob, 25 November 2025", "Chat: Anna Müller, 8 November 2025"]),
     ],
 )  # fmt: skip
 def test_each_day_of_telegram_is_a_document(
@@ -98,7 +98,15 @@ OTHER: list[tuple[dict[str, Any], str]] = [
      "Bob: Berth\nOne night"),
     ({"forwarded_from": "Harbour", "text": "Fog"}, "Bob: Fog\nForwarded from Harbour"),
     ({"media_type": "voice_message", "duration_seconds": 4}, "Bob: voice message"),
-    ({"type": "service", "actor": "Bob", "action": "pin_message"}, "Bob: pin message"),
+    ({"type": "service", "actor": "Bob", "action": "pin_message"}, "Bob pinned a message"),
+    ({"type": "service", "actor": "Bob", "action": "create_group", "title": "Bike <workshop> & {x}",
+      "members": ["Bob", "Zoe"]}, "Bob created the group “Bike <workshop> & {x}”"),
+    ({"type": "service", "actor": "Bob", "action": "invite_members", "members": ["Zoe", None, "Ann"]},
+     "Bob added Zoe, Ann"),
+    ({"type": "service", "actor": "Bob", "action": "remove_members"}, "Bob – remove members"),
+    ({"type": "service", "actor": "Bob", "action": "set_chat_theme", "title": "Sea"},
+     "Bob – set chat theme (Sea)"),
+    ({"type": "service", "action": "phone_call"}, "Bob – phone call"),
 ]  # fmt: skip
 """Other messages of Telegram, and what is read of each."""
 PLACE = {"id": 6, "type": "message", "date": "2025-11-12T08:00:00", "from": "Bob", "text": ""}

@@ -51,6 +51,24 @@ def pdf(
     return made.getvalue()
 
 
+def pdf_in_codes(codes: bytes, meant: Mapping[int, int], font: str = "CMR10") -> bytes:
+    """A PDF with a line of character codes, of which some are meant to be other characters."""
+    mapped = "".join(f"<{code:02x}><{char:04x}>\n" for code, char in meant.items())
+    cmap = f"begincmap 1 begincodespacerange <00><FF> endcodespacerange {len(meant)} beginbfchar {mapped}"
+    streams = (f"BT /F1 12 Tf 50 700 Td <{codes.hex()}> Tj ET", f"{cmap} endbfchar endcmap")
+    page = "/MediaBox[0 0 600 800]/Contents 5 0 R/Resources<</Font<</F1 4 0 R>>>>"
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        f"<</Type/Page/Parent 2 0 R{page}>>",
+        f"<</Type/Font/Subtype/Type1/BaseFont/AAAAAA+{font}/FirstChar 0/LastChar 255"
+        f"/Widths[{'600 ' * 256}]/ToUnicode 6 0 R>>",
+        *(f"<</Length {len(stream)}>>stream\n{stream}\nendstream" for stream in streams),
+    ]
+    body = "".join(f"{number} 0 obj\n{each}\nendobj\n" for number, each in enumerate(objects, 1))
+    return f"%PDF-1.4\n{body}trailer<</Root 1 0 R>>".encode()
+
+
 def docx(*blocks: str | Sequence[Sequence[str]], title: str = "", footer: str = "") -> bytes:
     """A Word document: ``# Heading`` lines, paragraphs, and tables as rows of cells."""
     from docx import Document

@@ -135,6 +135,27 @@ def with_stream(data: bytes, name: str, stream: bytes) -> bytes:
     return compound(_tree(data) | {name: stream})
 
 
+def outlook_item(kind: str, known: Mapping[int, str], named: Mapping[int, str | int | datetime]) -> bytes:
+    """A message of another ``kind``, such as a contact, with properties that have a number everywhere, and
+    with ``named`` ones that have it in this file alone."""
+    tree = _tree(msg("Tea", "See below"))
+    rows, entries = tree["__properties_version1.0"], b""
+    assert isinstance(rows, bytes)
+    numbered = {0x8000 + place: value for place, value in enumerate(named.values())}
+    for place, name in enumerate(named):
+        entries += struct.pack("<IHH", name, 3 << 1, place)
+    for number, value in {0x001A: kind, **known, **numbered}.items():
+        if isinstance(value, str):
+            tree[f"__substg1.0_{number:04X}001F"] = value.encode("utf-16-le")
+            rows += _row(number, 0x1F, 2 * len(value) + 2)
+        elif isinstance(value, int):
+            rows += _row(number, 0x03, value)
+        else:
+            rows += struct.pack("<HHIq", 0x40, number, 6, _filetime(value))
+    tree["__nameid_version1.0"] = {"__substg1.0_00030102": entries}
+    return compound(tree | {"__properties_version1.0": rows})
+
+
 def _tree(data: bytes) -> dict[str, bytes | Tree]:
     """The streams and storages of a compound file."""
     from olefile import OleFileIO
