@@ -68,9 +68,10 @@ def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
     line = "" if value is None else f"{key.name}: {written}\n"
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
     if isinstance(root, yaml.MappingNode) and root.flow_style:
-        problem = "config.yaml holds its settings in braces, which the app cannot change."
-        advice = f"Remove the braces and write one setting a line, like '{line.strip() or key.name}'."
-        raise InvalidInput(problem, advice)
+        raise InvalidInput(
+            "config.yaml holds its settings in braces, which the app cannot change.",
+            f"Remove the braces and write one setting a line, like '{line.strip() or key.name}'.",
+        )
     place = next(((name, old) for name, old in pairs if name.value == key.name), None)
     if place is None:
         return f"{text}\n{line}" if text and not text.endswith("\n") else text + line

@@ -18,8 +18,8 @@ from striprtf.striprtf import rtf_to_text
 
 from rag_core.extract import encoding
 from rag_core.extract.building import one_line
-from rag_core.extract.outlook_items import item_lines, properties_of, property_names
-from rag_core.extract.tnef import text_of, unpacked
+from rag_core.extract.outlook_items import item_lines, named_properties, properties_of
+from rag_core.extract.tnef import property_text, unpacked
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -59,7 +59,7 @@ def outlook_message(data: bytes, notes: list[str]) -> EmailMessage:
     ``notes``. If it is not an Outlook message, the package's own exception is raised."""
     with OleFileIO(data) as file:
         written = Storage.from_ole(file)
-        return _mail(written, _HEAD, notes, property_names(written))
+        return _mail(written, _HEAD, notes, named_properties(written))
 
 
 def _mail(
@@ -209,9 +209,11 @@ def _headers(saved: Message, props: Mapping[int | str, bytes | str]) -> dict[str
     day = _read(lambda: saved.sent_date, None)
     own = {
         "Subject": _read(lambda: saved.subject, ""),
-        "From": _person(text_of(props, *_SENDER), *(text_of(props, number) for number in _ADDRESSES)),
-        "To": _people(text_of(props, _DISPLAY_TO)) or ", ".join(everybody),
-        "Cc": _people(text_of(props, _DISPLAY_CC)),
+        "From": _person(
+            property_text(props, *_SENDER), *(property_text(props, number) for number in _ADDRESSES)
+        ),
+        "To": _people(property_text(props, _DISPLAY_TO)) or ", ".join(everybody),
+        "Cc": _people(property_text(props, _DISPLAY_CC)),
         "Date": format_datetime(day) if day else "",
     }
     return {name: sent.get(name) or said for name, said in own.items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from oxmsg.storage import Storage
 
-from rag_core.extract.tnef import NAMED, appointment_lines, text_of, time_of
+from rag_core.extract.tnef import APPOINTMENT_NAMES, appointment_lines, property_text, property_time
 
 _NAMES_OF_PROPERTIES = "__nameid_version1.0"
 _ENTRIES = "__substg1.0_00030102"
@@ -25,13 +25,18 @@ _CONTACT: Mapping[str, tuple[int | str, ...]] = {
 }
 """Lines of a contact → the properties that they show."""
 _STATES = ("not started", "in progress", "completed", "waiting for someone else", "deferred")
-_KNOWN = NAMED | {
-    0x8083: "mail 1", 0x8093: "mail 2", 0x80A3: "mail 3", 0x801A: "home address", 0x801B: "work address",
-    0x8105: "due", 0x8101: "state",
-}  # fmt: skip
+_KNOWN = APPOINTMENT_NAMES | {
+    0x8083: "mail 1",
+    0x8093: "mail 2",
+    0x80A3: "mail 3",
+    0x801A: "home address",
+    0x801B: "work address",
+    0x8105: "due",
+    0x8101: "state",
+}
 
 
-def property_names(storage: Storage) -> dict[int, str]:
+def named_properties(storage: Storage) -> dict[int, str]:
     """Return the names of the properties of a message file that have a number of their own in each file:
     number → name."""
     held = next((part for part in storage.storages if part.name == _NAMES_OF_PROPERTIES), None)
@@ -66,15 +71,15 @@ def properties_of(
 def item_lines(props: Mapping[int | str, bytes | str]) -> Iterator[str]:
     """Yield the place and time of a meeting, what is known of a contact, or when a task is due and its
     state. Nothing for an ordinary message."""
-    kind = text_of(props, _CLASS).lower()
+    kind = property_text(props, _CLASS).lower()
     if kind.startswith(("ipm.appointment", "ipm.schedule")):
         yield from appointment_lines(props)
     elif kind.startswith("ipm.contact"):
         for label, numbers in _CONTACT.items():
-            lines = dict.fromkeys(" ".join(text_of(props, number).split()) for number in numbers)
+            lines = dict.fromkeys(" ".join(property_text(props, number).split()) for number in numbers)
             yield from (f"{label}: {line}" for line in lines if line)
     elif kind.startswith("ipm.task"):
-        if due := time_of(props.get("due"), with_clock=False):
+        if due := property_time(props.get("due"), with_clock=False):
             yield f"Due: {due}"
         state = props.get("state")
         number = int.from_bytes(state, "little") if isinstance(state, bytes) else len(_STATES)

@@ -25,7 +25,7 @@ _FIRST_NAMED = 0x8000
 _PROP_SUBJECT, _PROP_BODY, _PROP_RTF, _PROP_HTML = 0x37, 0x1000, 0x1009, 0x1013
 _PROP_START, _PROP_END, _PROP_DATA = 0x60, 0x61, 0x3701
 _PROP_FILE, _PROP_LONG_FILE = 0x3704, 0x3707
-NAMED = {0x8208: "where", 0x820D: "start", 0x820E: "end", 0x0002: "where"}
+APPOINTMENT_NAMES = {0x8208: "where", 0x820D: "start", 0x820E: "end", 0x0002: "where"}
 """Properties of appointments that are identified by a number."""
 _PROP_SENDER, _PROP_ADDRESS = 0x0C1A, 0x0C1F
 _NEVER = 4500  # the year of a time that is not set
@@ -85,7 +85,7 @@ def _message(parts: _Parts) -> EmailMessage:
     found = EmailMessage()
     for header, said in (
         ("Subject", parts.subject),
-        ("From", text_of(parts.props, _PROP_SENDER, _PROP_ADDRESS)),
+        ("From", property_text(parts.props, _PROP_SENDER, _PROP_ADDRESS)),
     ):
         if said := one_line(said):
             found[header] = said
@@ -126,8 +126,8 @@ def _add(parts: _Parts, number: int, value: bytes) -> None:
         parts.body = _decoded(value)
     elif number == _MESSAGE_PROPS:
         parts.props |= _known(value)
-        parts.subject = text_of(parts.props, _PROP_SUBJECT) or parts.subject
-        parts.body = parts.body or text_of(parts.props, _PROP_BODY)
+        parts.subject = property_text(parts.props, _PROP_SUBJECT) or parts.subject
+        parts.body = parts.body or property_text(parts.props, _PROP_BODY)
     elif number == _ATTACH_START:
         parts.attached.append(_Attached())
     elif number in (_ATTACH_TITLE, _ATTACH_DATA, _ATTACH_PROPS):
@@ -140,7 +140,7 @@ def _add(parts: _Parts, number: int, value: bytes) -> None:
             attached.data = value
         else:
             props = _known(value)
-            attached.name = text_of(props, _PROP_LONG_FILE, _PROP_FILE) or attached.name
+            attached.name = property_text(props, _PROP_LONG_FILE, _PROP_FILE) or attached.name
             held = props.get(_PROP_DATA, b"")
             attached.data = attached.data or (held if isinstance(held, bytes) else b"")
 
@@ -208,10 +208,10 @@ def _name(data: bytes, place: int) -> tuple[str, int]:
     """Return the name of a named property, then the offset of its value."""
     kind, number = struct.unpack_from("<II", data, place + 16)
     place += 24
-    return (NAMED.get(number, ""), place) if kind == 0 else ("", place + number + -number % 4)
+    return (APPOINTMENT_NAMES.get(number, ""), place) if kind == 0 else ("", place + number + -number % 4)
 
 
-def text_of(props: Mapping[int | str, bytes | str], *names: int | str) -> str:
+def property_text(props: Mapping[int | str, bytes | str], *names: int | str) -> str:
     """Return the first of these properties that is a text, or '' if none is."""
     return next((value for name in names if isinstance(value := props.get(name), str) and value), "")
 
@@ -225,17 +225,17 @@ def _decoded(value: bytes) -> str:
 def appointment_lines(props: Mapping[int | str, bytes | str]) -> Iterator[str]:
     """Yield the place and time of a meeting as they are shown. They are the properties ``where``, ``start``
     and ``end``, or those that every message may have."""
-    if where := text_of(props, "where"):
+    if where := property_text(props, "where"):
         yield f"Where: {where}"
     times = [
-        time_of(props.get(name, props.get(number)))
+        property_time(props.get(name, props.get(number)))
         for name, number in (("start", _PROP_START), ("end", _PROP_END))
     ]
     if said := " to ".join(filter(None, times)):
         yield f"When: {said}"
 
 
-def time_of(value: bytes | str | None, *, with_clock: bool = True) -> str:
+def property_time(value: bytes | str | None, *, with_clock: bool = True) -> str:
     """Return a time of Outlook as it is shown, or its day alone. Returns '' if it is not set."""
     if not isinstance(value, bytes) or len(value) != 8:
         return ""

@@ -86,8 +86,10 @@ class Sources(Service):
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
         """Return the source that `add` would create for this folder, without adding it. If another folder of
-        the store already includes all these files, return that folder's source. Raises InvalidInput if the
-        folder is missing, or a pattern is malformed or matches no file."""
+        the store already includes all these files, return that folder's source.
+
+        Raises InvalidInput if the folder is missing, or a pattern is malformed or matches no file.
+        """
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:

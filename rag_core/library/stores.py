@@ -92,8 +92,10 @@ class Stores(Service):
     @open_to_all
     def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
         """Return the state of the named stores (none: all that ``viewer`` may see), with a warning for each
-        unreadable store. The owner also gets the running jobs, and a notice of each store whose last job did
-        not finish. Raises NotFound if a named store does not exist or is not for ``viewer``."""
+        unreadable store. Raises NotFound if a named store does not exist or is not for ``viewer``.
+
+        The owner also gets the running jobs, and a notice of each store whose last job did not finish.
+        """
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)

@@ -83,8 +83,11 @@ def write_graph(path: Path, weights: Weights, kind: ModelKind, name: str) -> Non
 
 def quantise(matrix: _Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Quantise to int8 without an offset. Returns the values and their scales, with ``matrix ≈ values *
-    scales``. Values that differ only in their index on ``axis`` share a scale: with axis 0, each column has
-    one. The scales keep ``axis`` with length 1."""
+    scales``.
+
+    Values that differ only in their index on ``axis`` share a scale: with axis 0, each column has
+    one. The scales keep ``axis`` with length 1.
+    """
     scales = np.abs(matrix).max(axis, keepdims=True) / np.float32(127)
     values = np.rint(matrix / np.where(scales == 0, np.float32(1), scales))
     return values.astype(np.int8), scales

@@ -287,9 +287,8 @@ def hashes(db: sqlite3.Connection) -> set[str]:
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """Return the ids of the documents shown as ``display``: a path, or ``path#name`` for one of the documents
-    that a file contains, such as a message of a mailbox. Empty if there is none; several if different paths
-    are shown alike."""
+    """Return the ids of the documents shown as ``display``: a path, or ``path#name`` for a document inside a
+    file, such as a message of a mailbox. Several if different paths are shown alike."""
     shown = well_formed(display)
     rows = db.execute("SELECT id FROM documents WHERE display = ? AND part = ''", (shown,)).fetchall()
     path, mark, part = shown.partition("#")

@@ -260,9 +260,12 @@ def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:
-    """Begin, in the background, to fill the store ``name`` from the vector index at ``address``. With
-    ``take_over``, the store also sends its vectors to this index from then on; otherwise it only reads it.
-    The page of stores shows the progress, or the error."""
+    """Begin, in the background, to fill the store ``name`` from the vector index at ``address``. The page of
+    stores shows the progress, or the error.
+
+    With ``take_over``, the store also sends its vectors to this index from then on; otherwise it only reads
+    it.
+    """
     own = library()
 
     def act(report: tasks.TaskReport) -> StoreInfo:
