@@ -106,8 +106,8 @@ LYING = [
     ("data.txt", json.dumps([{"tea": PHRASE}], indent=1).encode(), "json"),
     ("data.html", json.dumps({"tea": PHRASE}).encode(), "json"),
     ("data.txt", f"<?xml version='1.0'?>\n<tea>{PHRASE}</tea>\n".encode(), "xml"),
-    ("feeds.xml", OPML, "xml"),
-    ("feeds.txt", OPML, "xml"),
+    ("feeds.xml", OPML, "text"),
+    ("feeds.txt", OPML, "text"),
     ("book.xml", FB2, "ebook"),
     ("notes.xml", ENEX, "evernote"),
     ("book.zip", sample("book.epub"), "ebook"),
@@ -134,7 +134,7 @@ WITHOUT_SUFFIX = [
     ("page", PAGE, "html"),
     ("page.download", PAGE, "html"),
     ("book", FB2, "ebook"),
-    ("feeds", OPML, "xml"),
+    ("feeds", OPML, "text"),
     ("data", json.dumps({"tea": PHRASE}).encode(), "json"),
     ("events", CALENDAR.encode(), "calendar"),
     ("message", outlook_made.msg("Tea", PHRASE), "mail"),
@@ -267,7 +267,7 @@ def test_the_comments_of_an_editor_are_no_part_of_a_book() -> None:
 @pytest.mark.parametrize(("name", "data"), [("feeds.opml", OPML), ("mind.mm", MAP)])
 def test_outlines_are_read_below_what_is_above(name: str, data: bytes) -> None:
     found = read(data, name)
-    assert (found.title, found.file_type) == ("Leaves", "xml")
+    assert (found.title, found.file_type) == ("Leaves", "text")
     assert found.segments[-1].heading_path[-1] == "Tea"
     if name == "feeds.opml":
         assert found.text.endswith(f"{PHRASE}\nhttps://example.org/feed")
