@@ -267,7 +267,7 @@ def _telegram_message(value: Any) -> ExportedMessage | None:
         sent = datetime.fromisoformat(str(value.get("date")))
     except ValueError:
         return None
-    if action := value.get("type") == "service" and str(value.get("action") or ""):
+    if value.get("type") == "service" and (action := str(value.get("action") or "")):
         text = one_line(service_sentence(value, action), _LONGEST_SERVICE)
         return ExportedMessage(sent.date(), f"{sent:%H:%M}", "", text) if text else None
     parts = [_plain(value.get("text")), *_media_of(value)]

@@ -19,9 +19,9 @@ _IN_A_WORD = re.compile(
     r"(?<![^\W\d_])[\x0b\x0c\x0e\x0f\x1b-\x1f](?=[^\W\d_A-Z])|(?<=[^\W\d_])(?:[\x0b\x0c\x0e\x0f\x1b-\x1f]"
     r"|\r(?=[^\W\d_A-Z])|\u21b5(?=-?[^\W\d_A-Z]))|[\ufb00-\ufb04]"
 )
-_MARK = "\ufffe"
-"""What PDFium writes for a character without a code, and for the hyphen of a broken word."""
+_MARK = "\ufffe"  # PDFium writes it for a character without a code, and for the hyphen of a broken word
 _LOST = re.compile(r"(?<=[^\W\d_])\0(?=[^\W\d_A-Z])")
+_WORD = re.compile(r"[\w\u21b5]+")
 _VOWEL = re.compile(r"[aeiouy]")
 _FONT_OF_TEX = re.compile(rb"(?:[A-Z]{6}\+)?(?:CM|SF|LM|EC)[A-Za-z]+\d")
 """Names of fonts that have no ligatures but the five with "ff", "fi" and "fl"."""
@@ -33,8 +33,8 @@ def with_letters(text: str, page: PdfTextPage) -> str:
     """Return the ``text`` of a page with its ligatures as letters, also those that macOS stores without a
     character if they are in one of TeX's own fonts."""
     if _MARK in page.get_text_range():
-        for shown, whole in _whole_words(page).items():
-            text = re.sub(rf"(?<!\w){re.escape(shown)}(?!\w)", whole, text)
+        whole = _whole_words(page)
+        text = _WORD.sub(lambda match: whole.get(match[0], match[0]), text)
     return spelled(text)
 
 

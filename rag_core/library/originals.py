@@ -61,7 +61,8 @@ class Originals(Service):
     @open_to_all
     def text(self, viewer: Viewer, store: str, path: str) -> str:
         """Return the full text of a document, line by line as in its file. If the file has changed, cannot be
-        read or has no lines, the text is joined from the passages. Raises NotFound."""
+        read, or has other lines than its text (a canvas), the text is joined from the passages. Raises
+        NotFound."""
         with self._stores.reading(viewer, store) as db:
             document_view = view.document(db, store, path, viewer)
             if document_view is None:

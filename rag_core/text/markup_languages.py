@@ -74,7 +74,7 @@ _TEX = (
     rf"|(?P<keep>\\[A-Za-z]{{1,40}}\*?(?:\[[^\[\]\n]{{0,200}}\])?\{{)"
     r"|(?P<brace>\{)|(?P<close>\})"
 )
-_BIBTEX = _TEX.replace("(?P<keep>", "(?P<macro>")
+_BIBTEX = _TEX.replace("(?P<keep>", "(?P<macro>")  # titles are shown without macros that only TeX knows
 _SHOWN_OF_TEX = {
     **dict.fromkeys((r"\,", r"\;", r"\:", "\\ ", "~", "\\\\"), " "),
     "``": "“",

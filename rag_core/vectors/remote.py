@@ -136,11 +136,11 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         undo: Undo = []
         try:
             self._prepare(owner, undo, take_over=take_over)
-        except BaseException:
+            undo.clear()
+        finally:  # with an error, also Ctrl-C, what was begun is taken back
             for step in reversed(undo):
                 with suppress(VectorError):
                     step()
-            raise
 
     def _prepare(self, owner: str, undo: Undo, *, take_over: bool) -> None:
         found = self._found()

@@ -6,7 +6,6 @@ The app still stands after each, and logged no fault (the fixture ``place``, and
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 from collections.abc import Sequence
@@ -300,7 +299,6 @@ def test_a_guest_has_so_many_pages_open_and_nobody_else_is_kept_out(place: Place
 
 
 @pytest.mark.posix
-@pytest.mark.skipif(os.name == "nt", reason="there is no such limit there")
 def test_guests_do_not_use_up_the_files_that_the_app_may_open(tmp_path: Path) -> None:
     import resource
 

@@ -229,7 +229,7 @@ def test_it_ends_with_its_input_and_a_run_under_way_is_left_in_order(
     assert len(library.documents.all(OWNER, "sea")) == len(NOTES) + 200
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are no such signals there")
+@pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_can_be_stopped(library: Library, home: Path, number: int) -> None:
     process = started(home)

@@ -51,3 +51,9 @@ def test_the_items_of_a_list_are_one_list(file_type: str, text: str) -> None:
     before, _, items = shown.partition("<ul>")
     assert "Buy" in before
     assert items.replace("1. ", "") == "<li>rope</li><li>twine</li></ul>"
+
+
+def test_a_quote_over_several_cells_is_marked_in_each() -> None:
+    shown = blocks_html([Block("row", (("a", False), ("\tb\tc", True)))])
+    assert shown.count("<td>") == shown.count("</td>") == 3
+    assert "<td>a</td><td><mark>b</mark></td><td><mark>c</mark></td>" in shown

@@ -97,6 +97,7 @@ MARKED = {
     "plan.adoc": ("= Plan\n\n== Sails\n\nPatch the *new* sail.\n", "*"),
     "plan.textile": ("h1. Sails\n\nPatch the *new* sail.\n", "*"),
     "plan.rst": ("Sails\n=====\n\nPatch the **new** sail.\n", "*"),
+    "over.rst": ("=====\nSails\n=====\n\nPatch the **new** sail.\n", "*"),
 }
 
 

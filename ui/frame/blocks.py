@@ -36,7 +36,6 @@ def blocks_html(blocks: Sequence[Block]) -> str:
 def _block(block: Block) -> str:
     tag, body = _TAGS[block.kind], ""
     for piece, is_marked in block.pieces:
-        body += f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
-    if block.kind == "row":
-        body = f"<td>{body.replace(chr(9), '</td><td>')}</td>"
-    return f"<{tag}>{body}</{tag}>"
+        cells = map(html.escape, piece.split("\t") if block.kind == "row" else [piece])
+        body += "</td><td>".join([f"<mark>{cell}</mark>" if is_marked and cell else cell for cell in cells])
+    return f"<{tag}><td>{body}</td></{tag}>" if block.kind == "row" else f"<{tag}>{body}</{tag}>"

@@ -22,6 +22,7 @@ from ui.reader.rendered import MARK, NoteHeading
 
 # by the width of a column; after short lines a break is intended
 _BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")
+_UNDERLINE = re.compile(r"([^\w\s])\1{2,}")
 _OPEN = 8  # number of links shown without unfolding
 
 
@@ -367,7 +368,7 @@ def _clean(read: str, chunk: Neighbour, file_type: str, origin: SearchOrigin) ->
     while rest.strip():
         line, _, below = rest.lstrip().partition("\n")
         looks = in_one_line(shown(line, file_type).text)
-        if looks and looks not in above and (rest is read or len(set(looks)) > 1):  # not an underline
+        if looks and looks not in above and not _UNDERLINE.fullmatch(looks):
             break
         rest = below
     read = rest if rest.strip() else read
