@@ -134,7 +134,7 @@ def test_from_an_empty_home_to_a_changed_setting(app: Watched, ollama: Patient) 
 
     page.get_by_role("link", name="Settings").click()
     page.get_by_label("Model that answers").click()
-    page.get_by_role("option", name="passages only").click()
+    page.get_by_role("option", name="quote the notes").click()
     app.rest()
     picture("settings")
     page.get_by_role("link", name="Ask").click()

@@ -72,7 +72,7 @@ def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes:
     said = zoo("store", "private", "zoo", "--hide", "deep/**", "--hide", "*.key.md").out
     assert "2 private notes (1 marked in the file, 1 by a rule)." in said
     assert "  deep/**: 1 document\n  *.key.md: hides nothing yet\n" in said
-    assert "follow with the next run: commonplace index --store zoo" in said
+    assert "applies this to copies outside the store and to scores: commonplace index --store zoo" in said
     shown = zoo("store", "private", "zoo", "--show", "*.key.md", "--json").json
     assert shown["private_rules"] == {"deep/**": 1}
     assert (shown["documents"], shown["private"]) == (3, 2)

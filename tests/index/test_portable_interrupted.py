@@ -71,5 +71,5 @@ def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None
         file.write(b"\xff" * size)
     with pytest.raises(StoreError, match="'sea' is damaged") as refused:
         sea.stores.export(OWNER, "sea", tmp_path)
-    assert "repair" in refused.value.suggestion
+    assert "Repair it" in refused.value.suggestion
     assert names_in(tmp_path) == ["home", "notes"]

@@ -54,7 +54,7 @@ def test_cut_off_words_are_found_and_the_backlog_is_seen(
     cut_off(amazon)
     job = index(remote_zoo, "zoo")
     assert job.state == "done"
-    assert "wait for the next run" in job.message
+    assert "the next run sends them" in job.message
     assert remote_zoo.stores.info(OWNER, "zoo").unsent == 1
     answer = remote_zoo.search(OWNER, "heron", ["zoo"])
     assert answer.hits[0].document.path == "heron.md"

@@ -152,4 +152,4 @@ def test_a_server_of_another_program_is_named_as_such(kind: str, answer: Any) ->
 def test_a_server_that_is_not_there_is_unreachable(kind: str) -> None:
     with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError") as caught:
         index_at(kind, url=nobody(), attempts=2).prepare(ME)
-    assert "is sent with the next run" in caught.value.suggestion
+    assert "are sent with the next run" in caught.value.suggestion
